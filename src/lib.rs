@@ -1,0 +1,5 @@
+#![doc = include_str!("ARCHITECTURE.md")]
+
+pub mod backend;
+pub mod domain;
+pub mod proto;

@@ -1,0 +1,3 @@
+//! The `bursar` command.
+
+fn main() {}

@@ -1,0 +1,18 @@
+//! The wire types of `bursar.v1`, and MCP's JSON on either side of them.
+
+pub use generated::*;
+
+/// The descriptors of all services, for reflection.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
+
+#[expect(
+    missing_docs,
+    unused_qualifications,
+    clippy::pedantic,
+    clippy::allow_attributes,
+    clippy::wildcard_enum_match_arm,
+    reason = "generated"
+)]
+mod generated {
+    tonic::include_proto!("bursar.v1");
+}
