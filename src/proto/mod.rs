@@ -10,7 +10,8 @@ pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descrip
     unused_qualifications,
     clippy::pedantic,
     clippy::allow_attributes,
-    clippy::wildcard_enum_match_arm,
+    clippy::as_conversions,
+    clippy::large_enum_variant,
     reason = "generated"
 )]
 mod generated {
