@@ -1,5 +1,8 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod backend;
+pub mod budget;
+pub mod clock;
 pub mod domain;
 pub mod proto;
+pub mod store;

@@ -4,7 +4,6 @@ use super::{
     charge::Split,
     fx::Cost,
     hold::Hold,
-    ids::EntryId,
     money::{Amount, OutOfRange},
     outcome::Cut,
     usage::{ReportedUsage, Usage},
@@ -41,6 +40,9 @@ pub enum Certainty {
 pub struct Truth {
     /// Tokens by class; our bound where estimated.
     pub usage: Usage,
+    /// Tokens as limits count them: the usage's total, or the hold's bound where
+    /// only that is known.
+    pub tokens: i64,
     /// The cost in the tenant's currency.
     pub cost: Cost,
     /// The provider's cost in pico-USD, a memo.
@@ -52,9 +54,28 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Tokens as limits count them.
-    pub fn tokens(&self) -> i64 {
-        i64::try_from(self.usage.total()).unwrap_or(i64::MAX)
+    /// All that was held: what is booked when nothing better is known.
+    pub fn whole_hold(hold: &Hold, cut: Option<Cut>) -> Result<Self, OutOfRange> {
+        Ok(Self {
+            usage: Usage::default(),
+            tokens: hold.need.tokens,
+            cost: hold.terms.fx.split(hold.need.money)?,
+            pico_usd: hold.terms.fx.affords(hold.need.money),
+            certainty: Certainty::Estimated,
+            cut,
+        })
+    }
+
+    /// Nothing: what is booked when certainly nothing was used.
+    pub fn nothing(cut: Option<Cut>) -> Self {
+        Self {
+            usage: Usage::default(),
+            tokens: 0,
+            cost: Cost::default(),
+            pico_usd: 0,
+            certainty: Certainty::Exact,
+            cut,
+        }
     }
 }
 
@@ -70,61 +91,23 @@ pub struct Booking {
     pub tokens: Split,
 }
 
-/// The sides of an entry. They sum to zero, which the table checks too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Postings {
-    /// Less what the user is charged.
-    pub user_wallet: Amount,
-    /// Less what is beyond every limit.
-    pub tenant_overrun: Amount,
-    /// What the provider is owed.
-    pub provider_payable: Amount,
-    /// What the rate's age added.
-    pub fx_buffer: Amount,
+/// The sides of an entry, by account. They sum to zero, which the table checks too.
+pub fn postings(cost: &Cost, money: Split) -> [(&'static str, Amount); 4] {
+    [
+        ("user_wallet", Amount::from_nanos(money.charge).negated()),
+        ("tenant_overrun", Amount::from_nanos(money.overrun).negated()),
+        ("provider_payable", cost.provider),
+        ("fx_buffer", cost.buffer),
+    ]
 }
 
-impl Postings {
-    /// The sides of a cost that was parted into charge and overrun.
-    pub fn of(cost: &Cost, money: Split) -> Self {
-        Self {
-            user_wallet: Amount::from_nanos(money.charge).negated(),
-            tenant_overrun: Amount::from_nanos(money.overrun).negated(),
-            provider_payable: cost.provider,
-            fx_buffer: cost.buffer,
-        }
-    }
-
-    /// Account names and amounts, in a fixed order.
-    pub const fn sides(&self) -> [(&'static str, Amount); 4] {
-        [
-            ("user_wallet", self.user_wallet),
-            ("tenant_overrun", self.tenant_overrun),
-            ("provider_payable", self.provider_payable),
-            ("fx_buffer", self.fx_buffer),
-        ]
-    }
-
-    /// Zero for a balanced entry.
-    pub fn sum(&self) -> Result<Amount, OutOfRange> {
-        self.sides().into_iter().try_fold(Amount::ZERO, |sum, (_, it)| sum.plus(it))
-    }
-}
-
-/// An entry as it is written.
+/// What is written when a hold ends. Parties, terms and limits come from the hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// Its id: the hold's own for the entry that resolves it.
-    pub id: EntryId,
+pub struct Resolution {
     /// Why.
     pub kind: EntryKind,
-    /// The hold it speaks of, with parties, terms and limits.
-    pub hold: Hold,
     /// What was used.
     pub truth: Truth,
     /// What it moves.
     pub booking: Booking,
-    /// Its sides.
-    pub postings: Postings,
-    /// The entry that it corrects.
-    pub corrects: Option<EntryId>,
 }

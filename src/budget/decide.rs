@@ -1,0 +1,172 @@
+//! The rule of the budget engine, pure: limits and commands in, verdicts and moves
+//! out. Both paths of a lane, and nothing else, ask it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::offer::{Fit, Offer, Room};
+use crate::domain::{
+    charge::{Split, split},
+    entry::{Booking, EntryKind, Truth},
+    hold::{Hold, Need},
+    limit::{Limit, LimitKey, LimitKind},
+    outcome::LimitStatus,
+};
+
+/// The limits that a batch may touch, as far as they are known.
+pub type Book = BTreeMap<LimitKey, Limit>;
+
+/// What a hold asks for.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// One for a call's first attempt, none for the next.
+    pub calls: i64,
+    /// What may be held, most wanted first; at least one.
+    pub offers: Vec<Offer>,
+    /// Every limit that applies.
+    pub limits: Vec<LimitKey>,
+}
+
+/// What was granted of an ask.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Which of the offers.
+    pub offer: usize,
+    /// What is held.
+    pub need: Need,
+    /// Tokens that may be generated.
+    pub answer_tokens: u64,
+    /// The limits that count this hold, in the order of locking.
+    pub limits: Vec<LimitKey>,
+    /// The limit for whose sake less was granted than was asked.
+    pub clamped_by: Option<LimitStatus>,
+}
+
+/// Why nothing was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Denial {
+    /// A limit has no room.
+    Short(LimitStatus),
+    /// A limit's window is over, or it was closed.
+    Closed(LimitKey),
+    /// A limit is not known here.
+    Unknown,
+}
+
+/// Takes what an ask needs out of the book, all or nothing.
+///
+/// Without `now` the windows are left to whoever writes the result.
+pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant, Denial> {
+    let limits = ask.limits.iter().map(|key| book.get(key).ok_or(Denial::Unknown));
+    let limits = limits.collect::<Result<Vec<_>, _>>()?;
+    if let Some(closed) = now.and_then(|now| limits.iter().find(|it| !it.is_open(now))) {
+        return Err(Denial::Closed(closed.key));
+    }
+    if let Some(short) = short_of_calls(&limits, ask.calls) {
+        return Err(Denial::Short(short));
+    }
+    let money = tightest(&limits, LimitKind::Money);
+    let tokens = tightest(&limits, LimitKind::Tokens);
+    let room = Room { money: money.map(Limit::room), tokens: tokens.map(Limit::room) };
+    let status = |kind: LimitKind| match kind {
+        LimitKind::Calls => None,
+        LimitKind::Money => money.map(LimitStatus::from),
+        LimitKind::Tokens => tokens.map(LimitStatus::from),
+    };
+    let found = ask.offers.iter().enumerate().find_map(|(index, it)| Some((index, it.fit(room)?)));
+    let Some((offer, Fit { money, tokens, answer_tokens, clamped_by })) = found else {
+        let kind = ask.offers.last().and_then(|it| it.short_of(room));
+        return Err(kind.and_then(status).map_or(Denial::Unknown, Denial::Short));
+    };
+    let need = Need { calls: ask.calls, money, tokens };
+    let clamped_by = clamped_by.and_then(status);
+    let mut counted = Vec::with_capacity(ask.limits.len());
+    for key in &ask.limits {
+        if let Some(limit) = book.get_mut(key).filter(|it| need.of(it.kind) > 0) {
+            limit.held = limit.held.saturating_add(need.of(limit.kind));
+            counted.push(*key);
+        }
+    }
+    counted.sort_unstable();
+    Ok(Grant { offer, need, answer_tokens, limits: counted, clamped_by })
+}
+
+/// Ends a hold: gives back what it reserved and books the truth by the charge rule.
+/// `None` when one of its limits is not known here.
+pub fn resolve(book: &mut Book, hold: &Hold, kind: EntryKind, truth: &Truth) -> Option<Booking> {
+    if hold.limits.iter().any(|it| !book.contains_key(it)) {
+        return None;
+    }
+    let part = |truth: i64, kind: LimitKind| {
+        let limits = hold.limits.iter().filter_map(|it| book.get(it));
+        let limits = limits.filter(move |it| it.kind == kind);
+        split(truth, hold.need.of(kind), Split::default(), limits)
+    };
+    let booking = if kind == EntryKind::Void {
+        Booking::default()
+    } else {
+        Booking {
+            calls: hold.need.calls,
+            money: part(truth.cost.total.nanos(), LimitKind::Money),
+            tokens: part(truth.tokens, LimitKind::Tokens),
+        }
+    };
+    for key in &hold.limits {
+        if let Some(limit) = book.get_mut(key) {
+            limit.held = limit.held.saturating_sub(hold.need.of(limit.kind));
+            book_on(limit, &booking);
+        }
+    }
+    Some(booking)
+}
+
+/// Books a later truth of a call that was already booked as `before`: returns what
+/// has to be added to it. `None` when one of the limits is not known here.
+pub fn correct(
+    book: &mut Book,
+    limits: &[LimitKey],
+    before: &Booking,
+    truth: &Truth,
+) -> Option<Booking> {
+    if limits.iter().any(|it| !book.contains_key(it)) {
+        return None;
+    }
+    let part = |truth: i64, before: Split, kind: LimitKind| {
+        let limits = limits.iter().filter_map(|it| book.get(it)).filter(move |it| it.kind == kind);
+        let after = split(truth, 0, before, limits);
+        Split { charge: after.charge - before.charge, overrun: after.overrun - before.overrun }
+    };
+    let added = Booking {
+        calls: 0,
+        money: part(truth.cost.total.nanos(), before.money, LimitKind::Money),
+        tokens: part(truth.tokens, before.tokens, LimitKind::Tokens),
+    };
+    for key in limits {
+        if let Some(limit) = book.get_mut(key) {
+            book_on(limit, &added);
+        }
+    }
+    Some(added)
+}
+
+fn book_on(limit: &mut Limit, booking: &Booking) {
+    let (charge, overrun) = match limit.kind {
+        LimitKind::Calls => (booking.calls, 0),
+        LimitKind::Money => (booking.money.charge, booking.money.overrun),
+        LimitKind::Tokens => (booking.tokens.charge, booking.tokens.overrun),
+    };
+    limit.settled = limit.settled.saturating_add(charge);
+    limit.overrun = limit.overrun.saturating_add(overrun);
+}
+
+fn short_of_calls(limits: &[&Limit], calls: i64) -> Option<LimitStatus> {
+    let tight = tightest(limits, LimitKind::Calls)?;
+    (tight.room() < calls).then(|| LimitStatus::from(tight))
+}
+
+/// The enforcing limit of a kind with the least room; of equals the narrowest.
+fn tightest<'a>(limits: &[&'a Limit], kind: LimitKind) -> Option<&'a Limit> {
+    let enforcing = limits.iter().filter(|it| it.enforcing && it.kind == kind);
+    enforcing.copied().min_by_key(|it| (it.room(), it.key))
+}

@@ -1,0 +1,320 @@
+//! A lane: one task with one connection that takes all that is waiting, decides it
+//! in one go and commits once. While one batch commits the next gathers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use tokio::sync::mpsc;
+
+use super::{
+    command::{Command, Decided, EndCommand, Ended, Error, Held, HoldCommand, Verdict},
+    decide::Denial,
+    plan::{Open, Plan, keys, plan, remembered},
+};
+use crate::{
+    clock::Clock,
+    domain::{
+        entry::{Booking, EntryKind, Truth},
+        hold::Hold,
+        ids::{HoldId, TenantId},
+        limit::{Limit, LimitKey},
+    },
+    store::{self, lane::LaneConnection},
+};
+
+/// Commands decided at once. Beyond this a batch costs more than it saves.
+const BATCH_MAX: usize = 256;
+
+/// Limits remembered for compare-and-set.
+const KNOWN_MAX: usize = 65_536;
+
+/// How often a batch is tried again before its commands fail. With the pauses
+/// below that is about three seconds.
+const TRIES_MAX: u32 = 12;
+
+/// See the module.
+#[derive(Debug)]
+pub struct Lane {
+    pub(super) clock: Clock,
+    pub(super) connection: LaneConnection,
+    pub(super) ends: mpsc::Receiver<Command>,
+    pub(super) holds: mpsc::Receiver<Command>,
+    /// Limits as last written or read, for compare-and-set. Never refused from.
+    known: BTreeMap<LimitKey, Limit>,
+}
+
+/// A batch that was sent and never answered: it may have taken effect.
+type Uncertain = Option<Plan>;
+
+impl Lane {
+    pub(super) const fn new(
+        clock: Clock,
+        connection: LaneConnection,
+        ends: mpsc::Receiver<Command>,
+        holds: mpsc::Receiver<Command>,
+    ) -> Self {
+        Self { clock, connection, ends, holds, known: BTreeMap::new() }
+    }
+
+    /// Works until nobody can send any more and all is answered.
+    pub async fn run(mut self) {
+        while let Some(commands) = self.gather().await {
+            let mut waiting = vec![commands];
+            while let Some(commands) = waiting.pop() {
+                waiting.extend(self.process(commands).await);
+            }
+        }
+    }
+
+    /// All that waits, settlements first; waits for the first.
+    async fn gather(&mut self) -> Option<Vec<Command>> {
+        let mut commands = Vec::with_capacity(BATCH_MAX);
+        tokio::select! {
+            biased;
+            Some(it) = self.ends.recv() => commands.push(it),
+            Some(it) = self.holds.recv() => commands.push(it),
+            else => return None,
+        }
+        for queue in [&mut self.ends, &mut self.holds] {
+            while commands.len() < BATCH_MAX {
+                let Ok(it) = queue.try_recv() else { break };
+                commands.push(it);
+            }
+        }
+        Some(commands)
+    }
+
+    /// Carries a batch out and answers it. Returns what has to follow: the halves
+    /// of a batch that fails on some command's data, or the end of holds that
+    /// nobody waits for any more.
+    async fn process(&mut self, commands: Vec<Command>) -> Vec<Vec<Command>> {
+        let mut uncertain = None;
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let error = match self.attempt(&commands, &mut uncertain, tries).await {
+                Ok((plan, at)) => return self.answer(commands, &plan, at),
+                Err(it) => it,
+            };
+            for key in keys(&commands) {
+                self.known.remove(&key);
+            }
+            let unreachable = matches!(error, store::Error::Unreachable(_));
+            if unreachable {
+                self.connection.reset();
+            }
+            if !unreachable && !error.is_retryable() && commands.len() > 1 {
+                return halves(commands);
+            }
+            if tries >= TRIES_MAX || !(unreachable || error.is_retryable()) {
+                fail(commands, error);
+                return Vec::new();
+            }
+            self.clock.sleep(pause(tries)).await;
+        }
+    }
+
+    /// One try: by compare-and-set when all limits are remembered and nothing is
+    /// refused, otherwise, and after any failure, under locks.
+    async fn attempt(
+        &mut self,
+        commands: &[Command],
+        uncertain: &mut Uncertain,
+        tries: u32,
+    ) -> Result<(Plan, Option<jiff::Timestamp>), store::Error> {
+        let keys = keys(commands);
+        let tenants: BTreeSet<TenantId> = commands.iter().map(tenant).collect();
+        if tries == 1
+            && let Some(book) = remembered(&self.known, &keys)
+        {
+            let plan = plan(book, commands, &None, None);
+            if plan.grants_all() {
+                match self.connection.write(&tenants, &plan.batch(commands)).await {
+                    Ok(at) => return Ok((plan, Some(at))),
+                    Err(store::Error::Stale | store::Error::Duplicate(_)) => {}
+                    Err(it) => {
+                        *uncertain = Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
+                        return Err(it);
+                    }
+                }
+            }
+        }
+        self.attempt_locked(commands, uncertain, (&keys, &tenants)).await
+    }
+
+    async fn attempt_locked(
+        &mut self,
+        commands: &[Command],
+        uncertain: &mut Uncertain,
+        (keys, tenants): (&[LimitKey], &BTreeSet<TenantId>),
+    ) -> Result<(Plan, Option<jiff::Timestamp>), store::Error> {
+        let mut locked = self.connection.lock(tenants, keys).await?;
+        // First the locks, then a new statement: one that began before the unknown
+        // commit would not see it.
+        let open = locked.open_holds(&hold_ids(commands)).await?;
+        if let Some(earlier) = uncertain.take() {
+            let written = match witness(&earlier, commands) {
+                Some(Witness::Hold(id)) => open.iter().find(|it| it.id == id).map(|it| it.incurred_at),
+                Some(Witness::Entry(end, booking)) => {
+                    let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
+                    is_ours.then_some(locked.now)
+                }
+                None => None,
+            };
+            if written.is_some() {
+                return Ok((earlier, written));
+            }
+        }
+        let open: Open = Some(open.iter().map(|it| it.id).collect());
+        let book = locked.limits.iter().map(|it| (it.key, it.clone())).collect();
+        let plan = plan(book, commands, &open, Some(locked.now));
+        let batch = plan.batch(commands);
+        if batch.holds.is_empty() && batch.ends.is_empty() {
+            return Ok((plan, None));
+        }
+        match locked.write(&batch).await {
+            Ok(at) => Ok((plan, Some(at))),
+            Err(it) => {
+                drop(batch);
+                *uncertain = Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
+                Err(it)
+            }
+        }
+    }
+
+    /// Answers every command, and remembers the limits.
+    fn answer(
+        &mut self,
+        commands: Vec<Command>,
+        plan: &Plan,
+        at: Option<jiff::Timestamp>,
+    ) -> Vec<Vec<Command>> {
+        if self.known.len() > KNOWN_MAX {
+            self.known.clear();
+        }
+        if at.is_some() {
+            let written = plan.written(&commands);
+            self.known.extend(written.into_iter().map(|it| (it.key, it)));
+        }
+        let mut orphans = Vec::new();
+        for (command, decided) in commands.into_iter().zip(&plan.decided) {
+            match command {
+                Command::End(it) => answer_end(*it, decided, plan),
+                Command::Hold(it) => orphans.extend(answer_hold(*it, decided, plan, at)),
+            }
+        }
+        if orphans.is_empty() { Vec::new() } else { vec![orphans] }
+    }
+}
+
+/// Answers an order. Returns the end of a hold that nobody waits for any more:
+/// nothing was dispatched, so it is given back.
+fn answer_hold(
+    command: HoldCommand,
+    decided: &Decided,
+    plan: &Plan,
+    at: Option<jiff::Timestamp>,
+) -> Option<Command> {
+    let verdict = match (decided, command.slot) {
+        (Decided::Take(hold, grant), Some(slot)) => {
+            let taken_at = at.unwrap_or_default();
+            let expires_at = taken_at.checked_add(command.order.ttl).unwrap_or_default();
+            let hold = Hold { incurred_at: taken_at, expires_at, ..hold.as_ref().clone() };
+            Ok(Verdict::Held(Box::new(Held {
+                limits: plan.limits_after(&hold),
+                hold,
+                offer: grant.offer,
+                answer_tokens: grant.answer_tokens,
+                clamped_by: grant.clamped_by,
+                slot,
+            })))
+        }
+        (Decided::Deny(Denial::Short(it)), _) => Ok(Verdict::Short(*it)),
+        (Decided::Deny(Denial::Closed(it)), _) => Ok(Verdict::Closed(*it)),
+        (_, _) => Err(Error::LimitMissing),
+    };
+    match command.reply.send(verdict) {
+        Err(Ok(Verdict::Held(held))) => Some(void(*held)),
+        Err(_) | Ok(()) => None,
+    }
+}
+
+fn answer_end(command: EndCommand, decided: &Decided, plan: &Plan) {
+    let answer = match decided {
+        Decided::End(booking) => Ok(Ended::Booked {
+            booking: *booking,
+            limits: plan.limits_after(&command.hold),
+        }),
+        Decided::Gone => Ok(Ended::AlreadyResolved),
+        Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
+    };
+    if let Some(reply) = command.reply {
+        // Whoever asked may be gone; the entry is written all the same.
+        let _ = reply.send(answer);
+    }
+}
+
+fn void(held: Held) -> Command {
+    Command::End(Box::new(EndCommand {
+        hold: held.hold,
+        kind: EntryKind::Void,
+        truth: Truth::nothing(None),
+        reply: None,
+        _slot: Some(held.slot),
+    }))
+}
+
+fn fail(commands: Vec<Command>, error: store::Error) {
+    let text = error.to_string();
+    tracing::warn!(commands = commands.len(), error = text, "a batch of holds and settlements failed");
+    let mut first = Some(error);
+    for command in commands {
+        let error = first.take().unwrap_or_else(|| store::Error::Retry("batch".to_owned()));
+        command.fail(Error::Store(error));
+    }
+}
+
+fn halves(mut commands: Vec<Command>) -> Vec<Vec<Command>> {
+    let second = commands.split_off(commands.len() / 2);
+    // Taken from the end: the first half goes first.
+    vec![second, commands]
+}
+
+/// From 5 ms, doubled up to half a second.
+fn pause(tries: u32) -> Duration {
+    Duration::from_millis(5_u64.saturating_mul(1 << tries.min(7)).min(500))
+}
+
+fn tenant(command: &Command) -> TenantId {
+    match command {
+        Command::End(it) => it.hold.parties.tenant,
+        Command::Hold(it) => it.order.parties.tenant,
+    }
+}
+
+fn hold_ids(commands: &[Command]) -> Vec<(TenantId, HoldId)> {
+    let id = |it: &Command| match it {
+        Command::End(it) => it.hold.id,
+        Command::Hold(it) => it.order.id,
+    };
+    commands.iter().map(|it| (tenant(it), id(it))).collect()
+}
+
+/// What tells whether a batch of unknown outcome was committed: a batch is written
+/// whole or not at all, so its first write speaks for all of it.
+fn witness<'a>(earlier: &'a Plan, commands: &'a [Command]) -> Option<Witness<'a>> {
+    commands.iter().zip(&earlier.decided).find_map(|(command, decided)| match (command, decided) {
+        (Command::Hold(it), Decided::Take(..)) => Some(Witness::Hold(it.order.id)),
+        (Command::End(it), Decided::End(booking)) => Some(Witness::Entry(it, booking)),
+        (Command::Hold(_) | Command::End(_), _) => None,
+    })
+}
+
+enum Witness<'a> {
+    /// Nobody but us knows this hold yet, so it is there if we wrote it.
+    Hold(HoldId),
+    /// Somebody else may have ended the hold, but hardly with the same booking.
+    Entry(&'a EndCommand, &'a Booking),
+}

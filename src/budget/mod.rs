@@ -1,0 +1,128 @@
+//! The budget engine: holds, settlements and expiry. The sole writer of limits,
+//! holds and entries.
+
+pub mod command;
+pub mod decide;
+pub mod lane;
+pub mod late;
+pub mod offer;
+mod plan;
+pub mod reaper;
+
+use std::{
+    collections::HashMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tokio::sync::{Semaphore, mpsc, oneshot};
+
+pub use command::{Ended, Error, Held, Order, Slot, Verdict};
+use command::{Command, EndCommand, HoldCommand};
+pub use lane::Lane;
+
+use crate::{
+    clock::Clock,
+    domain::{
+        entry::{EntryKind, Truth},
+        hold::Hold,
+        ids::TenantId,
+    },
+    store::{Store, lane::LaneConnection},
+};
+
+/// Calls between hold and settlement, for each lane.
+const LANE_CALLS_MAX: usize = 8_192;
+
+/// Of these, how many one tenant may have.
+const TENANT_CALLS_MAX: usize = 4_096;
+
+/// Settlements of the reaper and of hosts that may wait in a lane besides.
+const LANE_SPARE: usize = 1_024;
+
+/// Tenants whose share is remembered before the idle ones are forgotten.
+const TENANTS_REMEMBERED: usize = 10_000;
+
+/// The door to the lanes. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    lanes: Arc<[Door]>,
+    tenants: Arc<Mutex<HashMap<TenantId, Arc<Semaphore>>>>,
+}
+
+#[derive(Debug)]
+struct Door {
+    holds: mpsc::Sender<Command>,
+    ends: mpsc::Sender<Command>,
+    calls: Arc<Semaphore>,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    /// The engine and its lanes, which somebody has to run. A tenant always has the
+    /// same lane.
+    pub fn new(store: &Store, clock: &Clock, lanes: usize) -> (Self, Vec<Lane>) {
+        let (doors, lanes): (Vec<_>, Vec<_>) = (0..lanes.max(1)).map(|_| lane(store, clock)).unzip();
+        (Self { lanes: doors.into(), tenants: Arc::default() }, lanes)
+    }
+
+    /// Takes a hold. It is durable when this returns; if the caller is gone by
+    /// then it is given back.
+    pub async fn hold(&self, order: Order) -> Result<Verdict, Error> {
+        let tenant = order.parties.tenant;
+        let door = self.door(tenant);
+        let slot = self.slot(door, tenant)?;
+        let (reply, answer) = oneshot::channel();
+        let command = HoldCommand { order, slot: Some(slot), reply };
+        door.holds.send(Command::Hold(Box::new(command))).await.map_err(|_| Error::Stopped)?;
+        answer.await.map_err(|_| Error::Stopped)?
+    }
+
+    /// Ends a hold with what is known of its use. Repeating it is harmless.
+    pub async fn end(
+        &self,
+        hold: Hold,
+        kind: EntryKind,
+        truth: Truth,
+        slot: Option<Slot>,
+    ) -> Result<Ended, Error> {
+        let door = self.door(hold.parties.tenant);
+        let (reply, answer) = oneshot::channel();
+        let command = EndCommand { hold, kind, truth, reply: Some(reply), _slot: slot };
+        door.ends.send(Command::End(Box::new(command))).await.map_err(|_| Error::Stopped)?;
+        answer.await.map_err(|_| Error::Stopped)?
+    }
+
+    fn door(&self, tenant: TenantId) -> &Door {
+        let mut hasher = DefaultHasher::new();
+        tenant.hash(&mut hasher);
+        let count = u64::try_from(self.lanes.len()).unwrap_or(1).max(1);
+        let at = usize::try_from(hasher.finish() % count).unwrap_or(0);
+        &self.lanes[at]
+    }
+
+    fn slot(&self, door: &Door, tenant: TenantId) -> Result<Slot, Error> {
+        let share = {
+            let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+            if tenants.len() > TENANTS_REMEMBERED {
+                tenants.retain(|_, it| it.available_permits() < TENANT_CALLS_MAX);
+            }
+            let fresh = || Arc::new(Semaphore::new(TENANT_CALLS_MAX));
+            Arc::clone(tenants.entry(tenant).or_insert_with(fresh))
+        };
+        let busy = |_| Error::Busy;
+        let tenant = share.try_acquire_owned().map_err(busy)?;
+        let lane = Arc::clone(&door.calls).try_acquire_owned().map_err(busy)?;
+        Ok(Slot { _lane: lane, _tenant: tenant })
+    }
+}
+
+fn lane(store: &Store, clock: &Clock) -> (Door, Lane) {
+    // Room for every slot, so that whoever has one never waits to send.
+    let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
+    let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
+    let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
+    let connection = LaneConnection::new(store.clone());
+    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue))
+}

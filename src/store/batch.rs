@@ -1,0 +1,181 @@
+//! A lane's write: one statement for a whole batch.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
+use uuid::Uuid;
+
+use super::{Error, instant::Instant};
+use crate::domain::{
+    entry::{Certainty, EntryKind, Resolution},
+    hold::Hold,
+    ids::TenantId,
+    limit::LimitKey,
+    outcome::Cut,
+};
+
+/// How far a limit moves.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Move {
+    /// Which.
+    pub(crate) key: LimitKey,
+    /// The revision it was decided on.
+    pub(crate) revision: i64,
+    /// Added to what is charged.
+    pub(crate) settled: i64,
+    /// Added to what is overrun.
+    pub(crate) overrun: i64,
+    /// Added to what is held.
+    pub(crate) held: i64,
+    /// Whether a new hold stands on it, so that its window must be open.
+    pub(crate) holding: bool,
+}
+
+/// All that a batch changes.
+#[derive(Debug, Default)]
+pub(crate) struct Batch<'a> {
+    /// Limits that move, each once.
+    pub(crate) moves: Vec<Move>,
+    /// New holds, and how long each stands.
+    pub(crate) holds: Vec<(&'a Hold, Duration)>,
+    /// Holds that end.
+    pub(crate) ends: Vec<(&'a Hold, Resolution)>,
+}
+
+/// Lets a connection see these tenants and no other.
+pub(crate) async fn see(connection: &mut PgConnection, tenants: &[TenantId]) -> Result<(), Error> {
+    let list: Vec<String> = tenants.iter().map(|it| it.uuid().to_string()).collect();
+    sqlx::query("select set_config('bursar.tenants', $1, false)")
+        .bind(list.join(","))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Writes the batch whole or not at all and returns Postgres' time, which is also
+/// that of the new holds. [`Error::Stale`] when a revision, a window or a hold was
+/// not as expected.
+pub(crate) async fn write(
+    connection: &mut PgConnection,
+    batch: &Batch<'_>,
+) -> Result<Timestamp, Error> {
+    let query = sqlx::query(include_str!("sql/write_batch.sql"));
+    let query = bind_ends(bind_holds(bind_moves(query, &batch.moves), &batch.holds), &batch.ends);
+    let row = query.fetch_one(connection).await?;
+    Ok(row.try_get::<Instant, _>("at")?.0)
+}
+
+type Statement = Query<'static, Postgres, PgArguments>;
+
+/// One array of a column.
+fn column<T, U>(rows: &[T], of: impl Fn(&T) -> U) -> Vec<U> {
+    rows.iter().map(of).collect()
+}
+
+fn bind_moves(query: Statement, moves: &[Move]) -> Statement {
+    query
+        .bind(column(moves, |it| it.key.tenant.uuid()))
+        .bind(column(moves, |it| it.key.id.uuid()))
+        .bind(column(moves, |it| it.revision))
+        .bind(column(moves, |it| it.settled))
+        .bind(column(moves, |it| it.overrun))
+        .bind(column(moves, |it| it.held))
+        .bind(column(moves, |it| it.holding))
+}
+
+fn bind_holds(query: Statement, holds: &[(&Hold, Duration)]) -> Statement {
+    query
+        .bind(column(holds, |(it, _)| it.parties.tenant.uuid()))
+        .bind(column(holds, |(it, _)| it.id.uuid()))
+        .bind(column(holds, |(it, _)| it.call.uuid()))
+        .bind(column(holds, |(it, _)| it.attempt))
+        .bind(column(holds, |(it, _)| it.parties.host.uuid()))
+        .bind(column(holds, |(it, _)| it.parties.user.uuid()))
+        .bind(column(holds, |(it, _)| it.parties.server.uuid()))
+        .bind(column(holds, |(it, _)| it.parties.envelope.uuid()))
+        .bind(column(holds, |(it, _)| it.terms.model.map(|id| id.uuid())))
+        .bind(column(holds, |(it, _)| it.terms.backend.map(|id| id.uuid())))
+        .bind(column(holds, |(it, _)| it.terms.price_version.map(|id| id.uuid())))
+        .bind(column(holds, |(it, _)| it.terms.fx.rate.uuid()))
+        .bind(column(holds, |(it, _)| signed(it.terms.fx.usd_nanos_per_unit)))
+        .bind(column(holds, |(it, _)| it.terms.fx.buffer_basis_points.cast_signed()))
+        .bind(column(holds, |(it, _)| it.need.calls))
+        .bind(column(holds, |(it, _)| it.need.money.nanos()))
+        .bind(column(holds, |(it, _)| it.need.tokens))
+        .bind(column(holds, |(it, _)| uuid_array(it.limits.iter().map(|key| key.id.uuid()))))
+        .bind(column(holds, |(it, _)| it.reserved_by_host))
+        .bind(column(holds, |(_, ttl)| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+}
+
+fn bind_ends(query: Statement, ends: &[(&Hold, Resolution)]) -> Statement {
+    query
+        .bind(column(ends, |(hold, _)| hold.parties.tenant.uuid()))
+        .bind(column(ends, |(hold, _)| hold.id.uuid()))
+        .bind(column(ends, |(_, it)| entry_kind_word(it.kind)))
+        .bind(column(ends, |(_, it)| signed(it.truth.usage.input)))
+        .bind(column(ends, |(_, it)| signed(it.truth.usage.cache_read)))
+        .bind(column(ends, |(_, it)| signed(it.truth.usage.cache_write)))
+        .bind(column(ends, |(_, it)| signed(it.truth.usage.output)))
+        .bind(column(ends, |(_, it)| signed(it.truth.usage.reasoning)))
+        .bind(column(ends, |(_, it)| it.truth.pico_usd.to_string()))
+        .bind(column(ends, |(_, it)| it.booking.calls))
+        .bind(column(ends, |(_, it)| it.booking.tokens.charge))
+        .bind(column(ends, |(_, it)| it.booking.tokens.overrun))
+        .bind(column(ends, |(_, it)| it.booking.money.charge))
+        .bind(column(ends, |(_, it)| it.booking.money.overrun))
+        .bind(column(ends, |(_, it)| it.truth.cost.provider.nanos()))
+        .bind(column(ends, |(_, it)| it.truth.cost.buffer.nanos()))
+        .bind(column(ends, |(_, it)| certainty_word(&it.truth.certainty)))
+        .bind(column(ends, |(_, it)| claim(&it.truth.certainty)))
+        .bind(column(ends, |(_, it)| it.truth.cut.map(cut_word)))
+}
+
+/// Postgres' text form of an array of uuids, since arrays of arrays must be rectangular.
+pub(crate) fn uuid_array(ids: impl Iterator<Item = Uuid>) -> String {
+    let list: Vec<String> = ids.map(|it| it.to_string()).collect();
+    format!("{{{}}}", list.join(","))
+}
+
+/// Counts never come near the type's end; one that did would be booked as its end.
+pub(crate) fn signed(it: u64) -> i64 {
+    i64::try_from(it).unwrap_or(i64::MAX)
+}
+
+pub(crate) const fn entry_kind_word(kind: EntryKind) -> &'static str {
+    match kind {
+        EntryKind::Settle => "settle",
+        EntryKind::Void => "void",
+        EntryKind::Expire => "expire",
+        EntryKind::LateSettle => "late_settle",
+        EntryKind::Correction => "correction",
+    }
+}
+
+pub(crate) const fn certainty_word(certainty: &Certainty) -> &'static str {
+    match certainty {
+        Certainty::Exact => "exact",
+        Certainty::Estimated => "estimated",
+        Certainty::Disputed(_) => "disputed",
+    }
+}
+
+/// The provider's claim, kept as it was made, in the order of the classes.
+pub(crate) fn claim(certainty: &Certainty) -> Option<String> {
+    let Certainty::Disputed(it) = certainty else { return None };
+    let classes = [it.input, it.cache_read, it.cache_write, it.output, it.reasoning];
+    let words = classes.map(|it| it.map_or_else(|| "NULL".to_owned(), |n| n.to_string()));
+    Some(format!("{{{}}}", words.join(",")))
+}
+
+pub(crate) const fn cut_word(cut: Cut) -> &'static str {
+    match cut {
+        Cut::ClientGone => "client_gone",
+        Cut::Deadline => "deadline",
+        Cut::Idle => "idle",
+        Cut::Budget => "budget",
+        Cut::Backend => "backend",
+        Cut::Cancelled => "cancelled",
+        Cut::Shutdown => "shutdown",
+    }
+}

@@ -1,0 +1,103 @@
+//! What can go wrong between us and Postgres, by what can be done about it.
+
+use crate::domain::fault::Fault;
+
+/// A failure of the store. Its text names no value of a row.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// No connection, or it broke: whether a statement took effect is unknown.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] sqlx::Error),
+    /// Nothing took effect; the same again may succeed.
+    #[error("the database asked for a retry ({0})")]
+    Retry(String),
+    /// A compare-and-set found other values; nothing took effect.
+    #[error("the rows have changed")]
+    Stale,
+    /// The row exists already.
+    #[error("exists already ({0})")]
+    Duplicate(String),
+    /// A mistake of ours: a statement or a value that Postgres refuses.
+    #[error("the database refused a statement ({code})")]
+    Refused {
+        /// The SQLSTATE, and the constraint where there is one.
+        code: String,
+        /// For the log.
+        #[source]
+        source: sqlx::Error,
+    },
+    /// A row that no version of this program writes.
+    #[error("an unreadable row: {0}")]
+    Unreadable(&'static str),
+}
+
+impl Error {
+    /// Whether the whole transaction may simply be tried again.
+    pub const fn is_retryable(&self) -> bool {
+        matches!(self, Self::Retry(_) | Self::Stale)
+    }
+}
+
+/// SQLSTATEs after which nothing took effect and a retry makes sense:
+/// serialization failure, deadlock, lock not available, cancelled, connection
+/// limits, shutting down.
+const RETRY: [&str; 7] = ["40001", "40P01", "55P03", "57014", "53300", "57P03", "25P03"];
+
+/// The server ended the connection: the outcome of what ran is unknown.
+const GONE: [&str; 3] = ["57P01", "57P02", "57P05"];
+
+impl From<sqlx::Error> for Error {
+    fn from(it: sqlx::Error) -> Self {
+        let Some(database) = it.as_database_error() else {
+            return match it {
+                sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
+                    Self::Refused { code: "decode".to_owned(), source: it }
+                }
+                other => Self::Unreachable(other),
+            };
+        };
+        let code = database.code().map(String::from).unwrap_or_default();
+        match code.as_str() {
+            // The write statement divides by zero when a count is short.
+            "22012" => Self::Stale,
+            "23505" => Self::Duplicate(database.constraint().unwrap_or_default().to_owned()),
+            it if RETRY.contains(&it) => Self::Retry(code),
+            known if GONE.contains(&known) => Self::Unreachable(it),
+            _ => {
+                let constraint = database.constraint().unwrap_or_default();
+                Self::Refused { code: format!("{code} {constraint}"), source: it }
+            }
+        }
+    }
+}
+
+/// What a caller is told. The cause is logged here, once, at the boundary.
+impl From<Error> for Fault {
+    fn from(it: Error) -> Self {
+        let unavailable = || Self::Unavailable {
+            reason: "DATABASE_UNAVAILABLE",
+            problem: "the database cannot be reached right now; nothing was lost".to_owned(),
+            retry_after: None,
+        };
+        match &it {
+            Error::Unreachable(source) => {
+                tracing::warn!(error = %source, "the database cannot be reached");
+                unavailable()
+            }
+            Error::Retry(code) => {
+                tracing::warn!(code, "the database asked for a retry too often");
+                unavailable()
+            }
+            Error::Stale => unavailable(),
+            Error::Duplicate(_) => Self::Exists { what: "a resource of this name" },
+            Error::Refused { code, source } => {
+                tracing::error!(code, error = %source, "the database refused a statement");
+                Self::Internal
+            }
+            Error::Unreadable(what) => {
+                tracing::error!(what, "an unreadable row");
+                Self::Internal
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! A lane's own connection: compare-and-set first, locks when that is not enough.
+
+use std::{collections::BTreeSet, future::Future, time::Duration};
+
+use jiff::Timestamp;
+use sqlx::{Connection, PgConnection, Postgres, Transaction};
+
+use super::{
+    Error, Store,
+    batch::{Batch, see, write},
+    entries, holds, limits,
+};
+use crate::domain::{
+    entry::{Booking, EntryKind},
+    hold::Hold,
+    ids::{HoldId, TenantId},
+    limit::{Limit, LimitKey},
+};
+
+/// How many tenants one connection is opened to before it starts over.
+const TENANTS_MAX: usize = 512;
+
+/// Longer than the server's own timeouts, so that only a dead peer meets it.
+const SILENCE: Duration = Duration::from_secs(12);
+
+/// Connects when needed and again after it broke.
+#[derive(Debug)]
+pub struct LaneConnection {
+    store: Store,
+    inner: Option<PgConnection>,
+    seen: BTreeSet<TenantId>,
+}
+
+/// Limits under lock, until commit or drop.
+#[derive(Debug)]
+pub struct Locked<'c> {
+    tx: Transaction<'c, Postgres>,
+    /// The limits that exist, as they stand.
+    pub limits: Vec<Limit>,
+    /// Postgres' time once all were locked.
+    pub now: Timestamp,
+}
+
+impl LaneConnection {
+    /// Not connected yet.
+    pub const fn new(store: Store) -> Self {
+        Self { store, inner: None, seen: BTreeSet::new() }
+    }
+
+    /// Writes a batch by compare-and-set, in one statement of its own.
+    pub(crate) async fn write(
+        &mut self,
+        tenants: &BTreeSet<TenantId>,
+        batch: &Batch<'_>,
+    ) -> Result<Timestamp, Error> {
+        let connection = self.open_to(tenants).await?;
+        let result = in_time(write(connection, batch)).await;
+        self.keep_if_sound(result)
+    }
+
+    /// Opens a transaction and locks the limits in order.
+    pub(crate) async fn lock(
+        &mut self,
+        tenants: &BTreeSet<TenantId>,
+        keys: &[LimitKey],
+    ) -> Result<Locked<'_>, Error> {
+        let connection = self.open_to(tenants).await?;
+        in_time(async {
+            let mut tx = connection.begin().await?;
+            let (limits, now) = limits::lock(&mut tx, keys).await?;
+            Ok(Locked { tx, limits, now })
+        })
+        .await
+    }
+
+    /// Forgets the connection, whatever state it is in.
+    pub fn reset(&mut self) {
+        self.inner = None;
+        self.seen.clear();
+    }
+
+    async fn open_to(&mut self, tenants: &BTreeSet<TenantId>) -> Result<&mut PgConnection, Error> {
+        if self.inner.is_none() {
+            self.inner = Some(in_time(self.store.lane_connection()).await?);
+            self.seen.clear();
+        }
+        let connection = self.inner.as_mut().ok_or(Error::Unreadable("connection"))?;
+        if !tenants.is_subset(&self.seen) {
+            if self.seen.len() + tenants.len() > TENANTS_MAX {
+                self.seen.clear();
+            }
+            let all: Vec<TenantId> = self.seen.union(tenants).copied().collect();
+            in_time(see(connection, &all)).await?;
+            self.seen.extend(all);
+        }
+        Ok(connection)
+    }
+
+    fn keep_if_sound<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
+        if matches!(result, Err(Error::Unreachable(_))) {
+            self.reset();
+        }
+        result
+    }
+}
+
+impl Locked<'_> {
+    /// The holds among these that are still open. They cannot end while their
+    /// limits are locked.
+    pub(crate) async fn open_holds(
+        &mut self,
+        ids: &[(TenantId, HoldId)],
+    ) -> Result<Vec<Hold>, Error> {
+        in_time(holds::find(&mut self.tx, ids)).await
+    }
+
+    /// Whether the entry that resolved this hold is of this kind and booking.
+    pub(crate) async fn is_booked(
+        &mut self,
+        hold: &Hold,
+        kind: EntryKind,
+        booking: &Booking,
+    ) -> Result<bool, Error> {
+        let found = entries::resolution(&mut self.tx, hold.parties.tenant, hold.id).await?;
+        Ok(found.is_some_and(|it| it.kind == kind && it.charged == booking.money.charge))
+    }
+
+    /// Writes the batch and commits.
+    pub(crate) async fn write(mut self, batch: &Batch<'_>) -> Result<Timestamp, Error> {
+        in_time(async {
+            let at = write(&mut self.tx, batch).await?;
+            self.tx.commit().await?;
+            Ok(at)
+        })
+        .await
+    }
+}
+
+/// A peer that says nothing for so long is gone.
+async fn in_time<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let silent = |_| Error::Unreachable(sqlx::Error::PoolTimedOut);
+    tokio::time::timeout(SILENCE, work).await.map_err(silent)?
+}

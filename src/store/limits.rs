@@ -1,0 +1,174 @@
+//! Rows of `limits`, read and locked.
+
+use jiff::Timestamp;
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use super::{Error, instant::Instant};
+use crate::domain::{
+    ids::{BudgetId, EnvelopeId, LimitId, TenantId},
+    limit::{Limit, LimitKey, LimitKind, Owner, Width},
+};
+
+/// Locks the limits in order and returns them with Postgres' time. Those that do
+/// not exist are left out.
+pub(crate) async fn lock(
+    connection: &mut PgConnection,
+    keys: &[LimitKey],
+) -> Result<(Vec<Limit>, Timestamp), Error> {
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) =
+        keys.iter().map(|it| (it.tenant.uuid(), it.id.uuid())).unzip();
+    let rows = sqlx::query(include_str!("sql/lock_limits.sql"))
+        .bind(tenants)
+        .bind(ids)
+        .fetch_all(&mut *connection)
+        .await?;
+    // After the wait for the locks, so that nothing is decided by an older time.
+    let now: Instant =
+        sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *connection).await?;
+    let limits = rows.iter().map(limit).collect::<Result<_, _>>()?;
+    Ok((limits, now.0))
+}
+
+/// The limits of an envelope.
+pub(crate) async fn of_envelope(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    envelope: EnvelopeId,
+) -> Result<Vec<Limit>, Error> {
+    let rows = sqlx::query("select * from limits where tenant_id = $1 and envelope_id = $2")
+        .bind(tenant.uuid())
+        .bind(envelope.uuid())
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(limit).collect()
+}
+
+/// The limits with these ids, as far as they exist.
+pub(crate) async fn by_id(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[LimitId],
+) -> Result<Vec<Limit>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let rows = sqlx::query(
+        "select l.* from unnest($2::uuid[]) as k (limit_id)
+         join limits l on l.tenant_id = $1 and l.limit_id = k.limit_id",
+    )
+    .bind(tenant.uuid())
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(limit).collect()
+}
+
+/// Creates limits; one that exists already is left as it is.
+pub(crate) async fn create(connection: &mut PgConnection, limits: &[Limit]) -> Result<(), Error> {
+    for it in limits {
+        let (envelope, budget) = match it.owner {
+            Owner::Envelope(id) => (Some(id.uuid()), None),
+            Owner::Budget(id) => (None, Some(id.uuid())),
+        };
+        sqlx::query(
+            "insert into limits (tenant_id, limit_id, width, envelope_id, budget_id, kind, amount,
+                enforcing, opens_at, closes_at)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             on conflict (tenant_id, limit_id) do nothing",
+        )
+        .bind(it.key.tenant.uuid())
+        .bind(it.key.id.uuid())
+        .bind(width_code(it.key.width))
+        .bind(envelope)
+        .bind(budget)
+        .bind(kind_word(it.kind))
+        .bind(it.amount)
+        .bind(it.enforcing)
+        .bind(Instant(it.opens_at))
+        .bind(it.closes_at.map(Instant))
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+/// Closes every limit of an owner for good, as of Postgres' time.
+pub(crate) async fn close(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    owner: Owner,
+) -> Result<(), Error> {
+    let (envelope, budget) = match owner {
+        Owner::Envelope(id) => (Some(id.uuid()), None),
+        Owner::Budget(id) => (None, Some(id.uuid())),
+    };
+    sqlx::query(
+        "update limits set closed_at = clock_timestamp(), revision = revision + 1
+         where tenant_id = $1 and (envelope_id = $2 or budget_id = $3) and closed_at is null",
+    )
+    .bind(tenant.uuid())
+    .bind(envelope)
+    .bind(budget)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// A row as a limit.
+pub(crate) fn limit(row: &PgRow) -> Result<Limit, Error> {
+    let envelope: Option<Uuid> = row.try_get("envelope_id")?;
+    let budget: Option<Uuid> = row.try_get("budget_id")?;
+    let owner = match (envelope, budget) {
+        (Some(id), None) => Owner::Envelope(EnvelopeId::from(id)),
+        (None, Some(id)) => Owner::Budget(BudgetId::from(id)),
+        _ => return Err(Error::Unreadable("limits.owner")),
+    };
+    Ok(Limit {
+        key: LimitKey {
+            tenant: row.try_get::<Uuid, _>("tenant_id")?.into(),
+            width: width(row.try_get("width")?)?,
+            id: row.try_get::<Uuid, _>("limit_id")?.into(),
+        },
+        owner,
+        kind: kind(row.try_get("kind")?)?,
+        amount: row.try_get("amount")?,
+        settled: row.try_get("settled")?,
+        overrun: row.try_get("overrun")?,
+        held: row.try_get("held")?,
+        enforcing: row.try_get("enforcing")?,
+        opens_at: row.try_get::<Instant, _>("opens_at")?.0,
+        closes_at: row.try_get::<Option<Instant>, _>("closes_at")?.map(|it| it.0),
+        closed_at: row.try_get::<Option<Instant>, _>("closed_at")?.map(|it| it.0),
+        revision: row.try_get("revision")?,
+    })
+}
+
+/// The widths' codes are the order of locking.
+const WIDTHS: [Width; 5] =
+    [Width::Envelope, Width::UserServer, Width::User, Width::Server, Width::Tenant];
+
+pub(crate) fn width(code: i16) -> Result<Width, Error> {
+    let found = usize::try_from(code).ok().and_then(|it| WIDTHS.get(it));
+    found.copied().ok_or(Error::Unreadable("limits.width"))
+}
+
+fn width_code(width: Width) -> i16 {
+    let at = WIDTHS.iter().position(|it| *it == width);
+    at.and_then(|it| i16::try_from(it).ok()).unwrap_or_default()
+}
+
+fn kind(word: &str) -> Result<LimitKind, Error> {
+    match word {
+        "calls" => Ok(LimitKind::Calls),
+        "money" => Ok(LimitKind::Money),
+        "tokens" => Ok(LimitKind::Tokens),
+        _ => Err(Error::Unreadable("limits.kind")),
+    }
+}
+
+const fn kind_word(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Calls => "calls",
+        LimitKind::Money => "money",
+        LimitKind::Tokens => "tokens",
+    }
+}

@@ -1,0 +1,152 @@
+//! Rows and SQL: the only module that names sqlx. Functions take a connection, so
+//! the caller owns the transaction.
+
+pub mod batch;
+pub mod entries;
+pub mod error;
+pub mod holds;
+pub mod instant;
+pub mod lane;
+pub mod limits;
+pub mod migrate;
+
+use std::time::Duration;
+
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, PgConnection, PgPool, Postgres, Transaction,
+    postgres::{PgConnectOptions, PgPoolOptions},
+};
+
+pub use error::Error;
+pub use migrate::migrate;
+
+use crate::domain::ids::TenantId;
+
+/// A transaction that sees one tenant.
+pub type Tx = Transaction<'static, Postgres>;
+
+/// How to reach Postgres, and how much of it to use.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// A `postgresql://` URL of a login role that is granted `bursar_app` and `bursar_duty`.
+    pub url: String,
+    /// Connections for calls, besides one for each lane.
+    pub call_connections: u32,
+    /// Connections for reports and administration.
+    pub report_connections: u32,
+}
+
+/// Separate pools, so that no kind of work starves another.
+#[derive(Debug, Clone)]
+pub struct Store {
+    calls: PgPool,
+    reports: PgPool,
+    duties: PgPool,
+    lane: PgConnectOptions,
+}
+
+/// The role of the service: sees its tenants' rows, owns nothing.
+const APP: &str = "bursar_app";
+
+/// The role of the duties: sees which holds expired, in any tenant.
+const DUTY: &str = "bursar_duty";
+
+/// How long a request waits for a connection before it is told to come back.
+const ACQUIRE: Duration = Duration::from_secs(2);
+
+// === impl Store ===
+
+impl Store {
+    /// Prepares the pools. Connects when first used.
+    pub fn open(settings: &Settings) -> Result<Self, Error> {
+        let options: PgConnectOptions = settings.url.parse().map_err(Error::from)?;
+        let options = options.application_name("bursar").disable_statement_logging();
+        let pool = |role: &str, most: u32| {
+            PgPoolOptions::new()
+                .max_connections(most)
+                .acquire_timeout(ACQUIRE)
+                .idle_timeout(Duration::from_secs(300))
+                .connect_lazy_with(timed(as_role(options.clone(), role)))
+        };
+        Ok(Self {
+            calls: pool(APP, settings.call_connections),
+            reports: pool(APP, settings.report_connections),
+            duties: pool(DUTY, 2),
+            lane: planned(timed(as_role(options.clone(), APP))),
+        })
+    }
+
+    /// A transaction on the path of a call that sees `tenant` alone.
+    pub async fn call_tx(&self, tenant: TenantId) -> Result<Tx, Error> {
+        begin(&self.calls, tenant).await
+    }
+
+    /// A transaction for reports and administration that sees `tenant` alone.
+    pub async fn report_tx(&self, tenant: TenantId) -> Result<Tx, Error> {
+        begin(&self.reports, tenant).await
+    }
+
+    /// The pool of the duties.
+    pub(crate) const fn duties(&self) -> &PgPool {
+        &self.duties
+    }
+
+    /// A lane's own connection.
+    pub(crate) async fn lane_connection(&self) -> Result<PgConnection, Error> {
+        Ok(self.lane.connect().await?)
+    }
+
+    /// Whether Postgres answers, and by how many milliseconds its clock is ahead
+    /// of `unix_ms`.
+    pub async fn clock_ahead_ms(&self, unix_ms: i64) -> Result<i64, Error> {
+        let theirs: i64 =
+            sqlx::query_scalar("select (extract(epoch from clock_timestamp()) * 1000)::bigint")
+                .fetch_one(&self.calls)
+                .await?;
+        Ok(theirs.saturating_sub(unix_ms))
+    }
+
+    /// Lets go of every connection.
+    pub async fn close(&self) {
+        self.calls.close().await;
+        self.reports.close().await;
+        self.duties.close().await;
+    }
+}
+
+/// Makes a transaction's writes durable.
+pub async fn commit(tx: Tx) -> Result<(), Error> {
+    Ok(tx.commit().await?)
+}
+
+/// The tenant is set with the `begin` itself: one round trip, and no way to forget it.
+async fn begin(pool: &PgPool, tenant: TenantId) -> Result<Tx, Error> {
+    let tenant = tenant.uuid();
+    let statement = format!("begin; set local bursar.tenants = '{tenant}'");
+    Ok(pool.begin_with(AssertSqlSafe(statement)).await?)
+}
+
+fn as_role(options: PgConnectOptions, role: &str) -> PgConnectOptions {
+    options.options([("role", role)])
+}
+
+/// Without these one paused replica would freeze a tenant.
+fn timed(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([
+        ("statement_timeout", "10s"),
+        ("lock_timeout", "3s"),
+        ("idle_in_transaction_session_timeout", "5s"),
+    ])
+}
+
+/// A lane's statements join arrays with tables by primary key. Planned once and for
+/// that alone, they cost the same whatever the statistics say.
+fn planned(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([
+        ("plan_cache_mode", "force_generic_plan"),
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("enable_seqscan", "off"),
+        ("jit", "off"),
+    ])
+}
