@@ -1,7 +1,9 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod budget;
 pub mod charge;
+pub mod credential;
 pub mod entry;
 pub mod envelope;
 pub mod estimate;
@@ -19,4 +21,5 @@ pub mod period;
 pub mod preferences;
 pub mod price;
 pub mod request;
+pub mod tenant;
 pub mod usage;

@@ -2,9 +2,14 @@
 //! the caller owns the transaction.
 
 pub mod batch;
+pub mod budgets;
+pub mod catalogue;
 pub mod entries;
+pub mod envelopes;
 pub mod error;
+pub mod grants;
 pub mod holds;
+pub mod identity;
 pub mod instant;
 pub mod lane;
 pub mod limits;

@@ -1,0 +1,60 @@
+//! Allowances of operators.
+
+use jiff::Timestamp;
+
+use super::{
+    ids::{BudgetId, ServerId, UserId},
+    limit::{LimitKind, Width},
+    period::Period,
+};
+
+/// An operator's allowance over a scope and a period.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// Its id.
+    pub id: BudgetId,
+    /// What people call it.
+    pub display_name: String,
+    /// Only this user's calls; none: everybody's.
+    pub user: Option<UserId>,
+    /// Only this server's calls; none: every server's.
+    pub server: Option<ServerId>,
+    /// How often it starts anew.
+    pub period: Period,
+    /// The time zone of its calendar: an IANA name, empty for UTC.
+    pub time_zone: String,
+    /// Calls in a period.
+    pub calls: Option<i64>,
+    /// Nano-units of the tenant's currency in a period.
+    pub money: Option<i64>,
+    /// Tokens in a period.
+    pub tokens: Option<i64>,
+    /// False: counts but never refuses.
+    pub enforcing: bool,
+    /// Since when it counts.
+    pub created_at: Timestamp,
+    /// When it was taken out of force.
+    pub deleted_at: Option<Timestamp>,
+}
+
+impl Budget {
+    /// How wide its scope is.
+    pub const fn width(&self) -> Width {
+        match (self.user, self.server) {
+            (Some(_), Some(_)) => Width::UserServer,
+            (Some(_), None) => Width::User,
+            (None, Some(_)) => Width::Server,
+            (None, None) => Width::Tenant,
+        }
+    }
+
+    /// Its amounts by kind.
+    pub fn amounts(&self) -> impl Iterator<Item = (LimitKind, i64)> {
+        let all = [
+            (LimitKind::Calls, self.calls),
+            (LimitKind::Money, self.money),
+            (LimitKind::Tokens, self.tokens),
+        ];
+        all.into_iter().filter_map(|(kind, amount)| Some((kind, amount?)))
+    }
+}

@@ -1,0 +1,149 @@
+//! Rows of budgets.
+
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use super::{Error, instant::Instant};
+use crate::domain::{
+    budget::Budget,
+    ids::{ServerId, TenantId, UserId},
+    period::Period,
+};
+
+/// The budgets in force that count a call of this user with this server.
+pub(crate) async fn that_count(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    user: UserId,
+    server: ServerId,
+) -> Result<Vec<Budget>, Error> {
+    let rows = sqlx::query(
+        "select * from budgets
+         where tenant_id = $1 and deleted_at is null
+             and (user_id is null or user_id = $2) and (server_id is null or server_id = $3)
+         order by budget_id",
+    )
+    .bind(tenant.uuid())
+    .bind(user.uuid())
+    .bind(server.uuid())
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(budget).collect()
+}
+
+/// Budgets in force after `after`, by id.
+pub(crate) async fn list(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    (after, most): (Option<Uuid>, i64),
+) -> Result<Vec<Budget>, Error> {
+    let rows = sqlx::query(
+        "select * from budgets
+         where tenant_id = $1 and deleted_at is null and ($2::uuid is null or budget_id > $2)
+         order by budget_id limit $3",
+    )
+    .bind(tenant.uuid())
+    .bind(after)
+    .bind(most)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(budget).collect()
+}
+
+/// One budget, whether in force or not.
+pub(crate) async fn find(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<Option<Budget>, Error> {
+    let row = sqlx::query("select * from budgets where tenant_id = $1 and budget_id = $2")
+        .bind(tenant.uuid())
+        .bind(id)
+        .fetch_optional(connection)
+        .await?;
+    row.map(|it| budget(&it)).transpose()
+}
+
+/// Adds a budget.
+pub(crate) async fn add(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    it: &Budget,
+) -> Result<(), Error> {
+    sqlx::query(
+        "insert into budgets (tenant_id, budget_id, display_name, user_id, server_id, period, time_zone,
+            calls, money, tokens, enforcing)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(tenant.uuid())
+    .bind(it.id.uuid())
+    .bind(&it.display_name)
+    .bind(it.user.map(UserId::uuid))
+    .bind(it.server.map(ServerId::uuid))
+    .bind(period_word(it.period))
+    .bind(&it.time_zone)
+    .bind(it.calls)
+    .bind(it.money)
+    .bind(it.tokens)
+    .bind(it.enforcing)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// Takes a budget out of force, once.
+pub(crate) async fn delete(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update budgets set deleted_at = coalesce(deleted_at, now()) where tenant_id = $1 and budget_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn budget(row: &PgRow) -> Result<Budget, Error> {
+    let scope = |name: &str| row.try_get::<Option<Uuid>, _>(name);
+    Ok(Budget {
+        id: row.try_get::<Uuid, _>("budget_id")?.into(),
+        display_name: row.try_get("display_name")?,
+        user: scope("user_id")?.map(Into::into),
+        server: scope("server_id")?.map(Into::into),
+        period: period(row.try_get("period")?)?,
+        time_zone: row.try_get("time_zone")?,
+        calls: row.try_get("calls")?,
+        money: row.try_get("money")?,
+        tokens: row.try_get("tokens")?,
+        enforcing: row.try_get("enforcing")?,
+        created_at: row.try_get::<Instant, _>("created_at")?.0,
+        deleted_at: row.try_get::<Option<Instant>, _>("deleted_at")?.map(|it| it.0),
+    })
+}
+
+const fn period_word(period: Period) -> &'static str {
+    match period {
+        Period::Day => "day",
+        Period::Week => "week",
+        Period::Month => "month",
+        Period::Quarter => "quarter",
+        Period::Year => "year",
+        Period::Lifetime => "lifetime",
+    }
+}
+
+fn period(word: &str) -> Result<Period, Error> {
+    match word {
+        "day" => Ok(Period::Day),
+        "week" => Ok(Period::Week),
+        "month" => Ok(Period::Month),
+        "quarter" => Ok(Period::Quarter),
+        "year" => Ok(Period::Year),
+        "lifetime" => Ok(Period::Lifetime),
+        _ => Err(Error::Unreadable("budgets.period")),
+    }
+}

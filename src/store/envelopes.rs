@@ -1,0 +1,223 @@
+//! Rows of envelopes and of the scopes that find them.
+
+use jiff::Timestamp;
+use sqlx::{PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use super::{Error, instant::Instant};
+use crate::domain::{
+    envelope::{Allowance, Landing, Lifetime},
+    hold::Parties,
+    ids::{EnvelopeId, GrantId, TenantId},
+    money::Amount,
+};
+
+/// An envelope as it is kept.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    /// Whose it is, itself included.
+    pub parties: Parties,
+    /// What it allows.
+    pub allowance: Allowance,
+    /// When.
+    pub life: Lifetime,
+}
+
+/// An envelope found by its scope.
+#[derive(Debug, Clone)]
+pub(crate) struct Scoped {
+    pub(crate) envelope: Envelope,
+    /// Postgres' time.
+    pub(crate) now: Timestamp,
+    /// When a limit of it was last moved.
+    pub(crate) used_at: Timestamp,
+    /// Whether a call is under way.
+    pub(crate) busy: bool,
+}
+
+/// An envelope by its id, of whichever host, user and server.
+pub(crate) async fn find(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: EnvelopeId,
+) -> Result<Option<Envelope>, Error> {
+    let row = sqlx::query("select * from envelopes where tenant_id = $1 and envelope_id = $2")
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .fetch_optional(connection)
+        .await?;
+    row.map(|it| envelope(&it)).transpose()
+}
+
+/// Which envelopes to list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filter {
+    /// Only those of this host; none: of any.
+    pub(crate) host: Option<Uuid>,
+    pub(crate) user: Option<Uuid>,
+    pub(crate) server: Option<Uuid>,
+}
+
+/// Envelopes before `before`, newest first.
+pub(crate) async fn list(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    filter: Filter,
+    (before, most): (Option<Uuid>, i64),
+) -> Result<Vec<Envelope>, Error> {
+    let rows = sqlx::query(
+        "select * from envelopes
+         where tenant_id = $1 and ($2::uuid is null or host_id = $2) and ($3::uuid is null or user_id = $3)
+             and ($4::uuid is null or server_id = $4) and ($5::uuid is null or envelope_id < $5)
+         order by envelope_id desc limit $6",
+    )
+    .bind(tenant.uuid())
+    .bind(filter.host)
+    .bind(filter.user)
+    .bind(filter.server)
+    .bind(before)
+    .bind(most)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(envelope).collect()
+}
+
+/// Opens an envelope as of Postgres' time. Its limits are the caller's to create.
+pub(crate) async fn open(
+    connection: &mut PgConnection,
+    parties: &Parties,
+    grant: GrantId,
+    allowance: &Allowance,
+) -> Result<Envelope, Error> {
+    let row = sqlx::query(
+        "insert into envelopes (tenant_id, envelope_id, host_id, user_id, server_id, grant_id,
+            calls, seconds, money, tokens, landing_reserve, landing_tokens, opened_at, closes_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+            now(), now() + $8 * interval '1 second')
+         returning *",
+    )
+    .bind(parties.tenant.uuid())
+    .bind(parties.envelope.uuid())
+    .bind(parties.host.uuid())
+    .bind(parties.user.uuid())
+    .bind(parties.server.uuid())
+    .bind(grant.uuid())
+    .bind(allowance.calls)
+    .bind(allowance.seconds)
+    .bind(allowance.money.nanos())
+    .bind(allowance.tokens)
+    .bind(allowance.landing.map(|it| it.reserve.nanos()))
+    .bind(allowance.landing.map(|it| it.tokens))
+    .fetch_one(connection)
+    .await?;
+    envelope(&row)
+}
+
+/// Marks an envelope as closed, once. Its limits are the caller's to close.
+pub(crate) async fn close(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: EnvelopeId,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update envelopes set closed_at = coalesce(closed_at, now())
+         where tenant_id = $1 and envelope_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The envelope that a scope points at, if it points at one.
+pub(crate) async fn of_scope(
+    connection: &mut PgConnection,
+    parties: &Parties,
+    scope: &[u8; 32],
+) -> Result<Option<Scoped>, Error> {
+    let row = sqlx::query(
+        "select e.*, now() as now,
+            (select max(used_at) from limits l
+                where l.tenant_id = e.tenant_id and l.envelope_id = e.envelope_id) as used_at,
+            exists (select from limits l where l.tenant_id = e.tenant_id
+                and l.envelope_id = e.envelope_id and l.held > 0) as busy
+         from envelope_scopes s
+         join envelopes e on e.tenant_id = s.tenant_id and e.envelope_id = s.envelope_id
+         where s.tenant_id = $1 and s.host_id = $2 and s.user_id = $3 and s.server_id = $4 and s.scope = $5",
+    )
+    .bind(parties.tenant.uuid())
+    .bind(parties.host.uuid())
+    .bind(parties.user.uuid())
+    .bind(parties.server.uuid())
+    .bind(scope.as_slice())
+    .fetch_optional(connection)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    let envelope = envelope(&row)?;
+    Ok(Some(Scoped {
+        used_at: row
+            .try_get::<Option<Instant>, _>("used_at")?
+            .map_or(envelope.life.opened_at, |it| it.0),
+        envelope,
+        now: row.try_get::<Instant, _>("now")?.0,
+        busy: row.try_get("busy")?,
+    }))
+}
+
+/// Points a scope at `parties.envelope` if it still points at `instead_of`. False
+/// when somebody else was first.
+pub(crate) async fn point_scope(
+    connection: &mut PgConnection,
+    parties: &Parties,
+    scope: &[u8; 32],
+    instead_of: Option<EnvelopeId>,
+) -> Result<bool, Error> {
+    let result = sqlx::query(
+        "insert into envelope_scopes as s (tenant_id, host_id, user_id, server_id, scope, envelope_id)
+         values ($1, $2, $3, $4, $5, $6)
+         on conflict (tenant_id, host_id, user_id, server_id, scope)
+         do update set envelope_id = excluded.envelope_id where s.envelope_id = $7",
+    )
+    .bind(parties.tenant.uuid())
+    .bind(parties.host.uuid())
+    .bind(parties.user.uuid())
+    .bind(parties.server.uuid())
+    .bind(scope.as_slice())
+    .bind(parties.envelope.uuid())
+    .bind(instead_of.map(EnvelopeId::uuid))
+    .execute(connection)
+    .await?;
+    Ok(result.rows_affected() == 1)
+}
+
+fn envelope(row: &PgRow) -> Result<Envelope, Error> {
+    let id = |name: &str| row.try_get::<Uuid, _>(name);
+    let instant = |name: &str| row.try_get::<Instant, _>(name);
+    let optional = |name: &str| row.try_get::<Option<i64>, _>(name);
+    let envelope: EnvelopeId = id("envelope_id")?.into();
+    let landing = optional("landing_reserve")?.zip(optional("landing_tokens")?);
+    let landing = landing.map(|(it, tokens)| Landing { reserve: Amount::from_nanos(it), tokens });
+    Ok(Envelope {
+        parties: Parties {
+            tenant: id("tenant_id")?.into(),
+            host: id("host_id")?.into(),
+            user: id("user_id")?.into(),
+            server: id("server_id")?.into(),
+            envelope,
+        },
+        allowance: Allowance {
+            calls: row.try_get("calls")?,
+            seconds: row.try_get("seconds")?,
+            money: Amount::from_nanos(row.try_get("money")?),
+            tokens: optional("tokens")?,
+            landing,
+        },
+        life: Lifetime {
+            id: envelope,
+            opened_at: instant("opened_at")?.0,
+            closes_at: instant("closes_at")?.0,
+            closed_at: row.try_get::<Option<Instant>, _>("closed_at")?.map(|it| it.0),
+        },
+    })
+}
