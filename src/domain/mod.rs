@@ -1,7 +1,9 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod balance;
 pub mod charge;
+pub mod draft;
 pub mod entry;
 pub mod envelope;
 pub mod estimate;
