@@ -106,18 +106,20 @@ fn inside_result(place: Place, field: &'static str) -> Result<(), Fault> {
 }
 
 fn media(it: proto::MediaContent, kind: &str, reading: &mut Reading) -> Result<Media, Fault> {
-    // Strict, for the type becomes a part of a data URL.
+    // Parameters such as codecs are dropped, and the rest is strict, for the type
+    // becomes a part of a data URL.
+    let mime_type = it.mime_type.split(';').next().unwrap_or_default().trim_end();
     let fine = |it: u8| it.is_ascii_alphanumeric() || b".+-_".contains(&it);
-    let subtype = it.mime_type.split_once('/').filter(|(it, _)| it.eq_ignore_ascii_case(kind));
+    let subtype = mime_type.split_once('/').filter(|(it, _)| it.eq_ignore_ascii_case(kind));
     let known = subtype.is_some_and(|(_, it)| !it.is_empty() && it.bytes().all(fine));
-    if !known || it.mime_type.len() > MIME_BYTES_MAX {
+    if !known || mime_type.len() > MIME_BYTES_MAX {
         return Err(Fault::invalid("mime_type", format!("must be {kind}/ and a subtype")));
     }
     if it.data.is_empty() {
         return Err(Fault::invalid("data", "is required"));
     }
     reading.count(it.data.len()).at("data")?;
-    Ok(Media { data: Bytes::from(it.data), mime_type: it.mime_type })
+    Ok(Media { mime_type: mime_type.to_owned(), data: Bytes::from(it.data) })
 }
 
 fn tool_use(it: &proto::ToolUseContent, reading: &mut Reading) -> Result<ToolUse, Fault> {
