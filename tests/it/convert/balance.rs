@@ -18,21 +18,31 @@ fn unbalanced_conversations_are_refused_by_the_message_at_fault() {
     let (ask, say) = (|id| tool_use(id, "{}"), |id| tool_result(id, vec![text("ok")]));
     let cases = [
         // No answer at all; split by another message; answered by words.
-        (vec![model(vec![ask("a")])], 0),
-        (vec![model(vec![ask("a")]), model(vec![text("x")]), user(vec![say("a")])], 0),
-        (vec![model(vec![ask("a")]), user(vec![text("x")])], 0),
-        (vec![model(vec![ask("a"), ask("b")]), user(vec![say("a")]), user(vec![say("b")])], 1),
+        (vec![model(vec![ask("a")])], 0, "followed by"),
+        (
+            vec![model(vec![ask("a")]), model(vec![text("x")]), user(vec![say("a")])],
+            0,
+            "followed by",
+        ),
+        (vec![model(vec![ask("a")]), user(vec![text("x")])], 0, "followed by"),
+        (
+            vec![model(vec![ask("a"), ask("b")]), user(vec![say("a")]), user(vec![say("b")])],
+            1,
+            "every tool_use",
+        ),
         // Mixed, twice, missing, of nothing, late.
-        (vec![model(vec![ask("a")]), user(vec![say("a"), text("x")])], 1),
-        (vec![model(vec![ask("a")]), user(vec![say("a"), say("a")])], 1),
-        (vec![model(vec![ask("a"), ask("b")]), user(vec![say("b")])], 1),
-        (vec![model(vec![ask("a")]), user(vec![say("b")])], 1),
-        (vec![user(vec![say("a")])], 0),
-        (vec![model(vec![ask("a")]), user(vec![say("a")]), user(vec![say("a")])], 2),
-        (vec![model(vec![ask("a"), ask("a")]), user(vec![say("a")])], 0),
+        (vec![model(vec![ask("a")]), user(vec![say("a"), text("x")])], 1, "no other blocks"),
+        (vec![model(vec![ask("a")]), user(vec![say("a"), say("a")])], 1, "the same tool_use"),
+        (vec![model(vec![ask("a"), ask("b")]), user(vec![say("b")])], 1, "every tool_use"),
+        (vec![model(vec![ask("a")]), user(vec![say("b")])], 1, "must answer"),
+        (vec![user(vec![say("a")])], 0, "must answer"),
+        (vec![model(vec![ask("a")]), user(vec![say("a")]), user(vec![say("a")])], 2, "must answer"),
+        (vec![model(vec![ask("a"), ask("a")]), user(vec![say("a")])], 0, "the same id"),
     ];
-    for (messages, at) in cases {
+    for (messages, at, problem) in cases {
         let read = with_params(|it| it.messages = messages);
+        let said = read.as_ref().unwrap_err().to_string();
+        assert!(said.contains(problem), "{said}");
         refused(read, &format!("params.messages[{at}]"));
     }
 }
