@@ -6,3 +6,4 @@ pub mod clock;
 pub mod domain;
 pub mod proto;
 pub mod store;
+pub mod transport;

@@ -1,7 +1,7 @@
 //! A sampling request once it was read: well-formed, within limits, not yet allowed.
 
 use super::{
-    ids::EnvelopeId,
+    ids::{EnvelopeId, TenantId},
     message::{Message, Tool, ToolChoice},
     preferences::Preferences,
 };
@@ -17,6 +17,16 @@ pub struct SamplingRequest {
     pub envelope: EnvelopeChoice,
     /// Where it comes from.
     pub origin: Origin,
+    /// What of the server led to it.
+    pub originating: Option<OriginatingCall>,
+    /// The project root in use, a `file://` URI that does not climb.
+    pub root: Option<String>,
+    /// Its key in a map of input requests.
+    pub input_key: Option<String>,
+    /// Makes a retry safe.
+    pub request_id: Option<String>,
+    /// Whether the host can put a question to its user.
+    pub accepts_input_required: bool,
     /// The revision whose result is wanted.
     pub revision: Revision,
     /// The MCP params.
@@ -25,11 +35,27 @@ pub struct SamplingRequest {
     pub warnings: Vec<String>,
 }
 
+/// The call that the host made of the server, each part as far as it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OriginatingCall {
+    /// Repeats between conversations.
+    pub id: Option<String>,
+    /// Such as `tools/call`.
+    pub method: Option<String>,
+    /// The tool, prompt or resource.
+    pub name: Option<String>,
+}
+
 /// Which envelope a call counts against.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EnvelopeChoice {
     /// This one.
-    Named(EnvelopeId),
+    Named {
+        /// The tenant of a full name; another than the caller's own is to look missing.
+        tenant: Option<TenantId>,
+        /// Its id.
+        id: EnvelopeId,
+    },
     /// The one of a scope, got or created.
     Scoped(Scope),
 }

@@ -1,0 +1,158 @@
+//! What operators and hosts ask to be made: well-formed and within limits, without
+//! ids, and with names still to be looked up.
+
+use jiff::civil::Date;
+
+use super::{
+    envelope::{Allowance, Landing},
+    model::{BackendKind, Profile},
+    money::{Amount, Currency},
+    period::Period,
+    price::Prices,
+};
+
+/// An allowance with parts left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PartialAllowance {
+    /// See [`Allowance::calls`].
+    pub calls: Option<i64>,
+    /// See [`Allowance::seconds`].
+    pub seconds: Option<i64>,
+    /// See [`Allowance::money`].
+    pub money: Option<Amount>,
+    /// See [`Allowance::tokens`].
+    pub tokens: Option<i64>,
+    /// See [`Allowance::landing`].
+    pub landing: Option<Landing>,
+}
+
+impl PartialAllowance {
+    /// What is left out comes from `default`. An inherited landing reserve never
+    /// exceeds the money it is kept from.
+    pub fn or(&self, default: &Allowance) -> Allowance {
+        let money = self.money.unwrap_or(default.money);
+        let inherited = default.landing.map(|it| Landing { reserve: it.reserve.min(money), ..it });
+        Allowance {
+            calls: self.calls.unwrap_or(default.calls),
+            seconds: self.seconds.unwrap_or(default.seconds),
+            money,
+            tokens: self.tokens.or(default.tokens),
+            landing: self.landing.or(inherited),
+        }
+    }
+}
+
+/// A consent to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The person, as hosts know them.
+    pub user: String,
+    /// The server, as hosts know it.
+    pub server: String,
+    /// Aliases that may be used; empty: all of the tenant's.
+    pub models: Vec<String>,
+    /// The envelope of a call that names none.
+    pub default_envelope: Allowance,
+    /// The largest that a host may open; holds the default one.
+    pub max_envelope: Allowance,
+    /// Whether requests may carry tools.
+    pub tools: bool,
+    /// Whether requests in the background are allowed.
+    pub background: bool,
+    /// Whether the server may learn the real model.
+    pub reveal_model: bool,
+    /// The longest that one call may take, in seconds.
+    pub call_seconds: u64,
+}
+
+/// Whom a budget binds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    /// Everybody.
+    Tenant,
+    /// One person, whatever the server.
+    User(String),
+    /// One server, whoever the person.
+    Server(String),
+    /// One person with one server.
+    UserServer {
+        /// The person.
+        user: String,
+        /// The server.
+        server: String,
+    },
+}
+
+/// A budget to be set. It has at least one of calls, money and tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// For people; may be empty.
+    pub display_name: String,
+    /// Whom it binds.
+    pub scope: Scope,
+    /// How often it starts anew.
+    pub period: Period,
+    /// The IANA name of the time zone it starts in.
+    pub time_zone: String,
+    /// Calls, at least one.
+    pub calls: Option<i64>,
+    /// Money, above zero.
+    pub money: Option<Amount>,
+    /// Tokens, at least one.
+    pub tokens: Option<i64>,
+    /// Counts but never refuses.
+    pub observe_only: bool,
+}
+
+/// A backend to be added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backend {
+    /// The operator's name for it.
+    pub name: String,
+    /// What it speaks.
+    pub kind: BackendKind,
+    /// Without a slash at its end; empty for the scripted one.
+    pub base_url: String,
+    /// The environment variable that holds its key; empty: no key is sent.
+    pub key_env: String,
+    /// Its ways.
+    pub profile: Profile,
+}
+
+/// A model to be offered, priced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    /// What servers and hints call it.
+    pub alias: String,
+    /// The operator's name of the backend that serves it.
+    pub backend: String,
+    /// What the backend calls it.
+    pub vendor_model: String,
+    /// Tokens of prompt and answer together.
+    pub context_tokens: u64,
+    /// Tokens of an answer, at most those of the context.
+    pub max_output_tokens: u64,
+    /// Whether it can call tools.
+    pub tools: bool,
+    /// The most tokens that one image counts; 0: it takes none.
+    pub image_tokens_max: u64,
+    /// The most tokens that one audio clip counts; 0: it takes none.
+    pub audio_tokens_max: u64,
+    /// 0 to 100.
+    pub intelligence: u8,
+    /// 0 to 100.
+    pub speed: u8,
+    /// What it costs.
+    pub prices: Prices,
+}
+
+/// An exchange rate to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FxRate {
+    /// The tenant's currency.
+    pub currency: Currency,
+    /// Nano-USD that one unit of it buys; above zero.
+    pub usd_nanos_per_unit: u64,
+    /// The day of the fixing.
+    pub fixing_date: Date,
+}

@@ -1,0 +1,83 @@
+//! Operators' allowances.
+
+use crate::{
+    domain::{
+        draft::{self, Scope},
+        envelope::TOKENS_MAX,
+        fault::Fault,
+        money::Currency,
+        period::{self, Period},
+    },
+    proto,
+    transport::grpc::convert::{
+        field::{At, label, optional, within, wrong},
+        money,
+    },
+};
+
+/// More than a tenant makes in a lifetime.
+const CALLS_MAX: i64 = 1_000_000_000_000;
+
+const ZONE_BYTES_MAX: usize = 64;
+
+/// Reads a budget; what is for output only is ignored.
+pub fn budget(it: Option<&proto::Budget>, currency: Currency) -> Result<draft::Budget, Fault> {
+    let it = it.ok_or_else(|| Fault::invalid("budget", "is required"))?;
+    read(it, currency).at("budget")
+}
+
+fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> {
+    let number = |field: &'static str, value: Option<i64>, max| {
+        value.map(|it| within(field, it, 1..=max)).transpose()
+    };
+    let calls = number("calls", it.calls, CALLS_MAX)?;
+    let money = it.money.as_ref().map(|it| money::positive("money", it, currency)).transpose()?;
+    let tokens = number("tokens", it.tokens, TOKENS_MAX)?;
+    if calls.is_none() && money.is_none() && tokens.is_none() {
+        return Err(wrong("needs at least one of calls, money and tokens"));
+    }
+    Ok(draft::Budget {
+        display_name: label("display_name", &it.display_name)?.unwrap_or_default(),
+        scope: scope(it)?,
+        period: period(it.period)?,
+        time_zone: time_zone(&it.time_zone)?,
+        calls,
+        money,
+        tokens,
+        observe_only: it.observe_only,
+    })
+}
+
+fn scope(it: &proto::Budget) -> Result<Scope, Fault> {
+    Ok(match (label("user", &it.user)?, label("server", &it.server)?) {
+        (None, None) => Scope::Tenant,
+        (Some(user), None) => Scope::User(user),
+        (None, Some(server)) => Scope::Server(server),
+        (Some(user), Some(server)) => Scope::UserServer { user, server },
+    })
+}
+
+fn period(number: i32) -> Result<Period, Fault> {
+    match proto::Period::try_from(number) {
+        Ok(proto::Period::Day) => Ok(Period::Day),
+        Ok(proto::Period::Week) => Ok(Period::Week),
+        Ok(proto::Period::Month) => Ok(Period::Month),
+        Ok(proto::Period::Quarter) => Ok(Period::Quarter),
+        Ok(proto::Period::Year) => Ok(Period::Year),
+        Ok(proto::Period::Lifetime) => Ok(Period::Lifetime),
+        Ok(proto::Period::Unspecified) | Err(_) => Err(Fault::invalid(
+            "period",
+            "must be PERIOD_DAY, _WEEK, _MONTH, _QUARTER, _YEAR or _LIFETIME",
+        )),
+    }
+}
+
+/// The zone's IANA name in its own spelling.
+fn time_zone(text: &str) -> Result<String, Fault> {
+    let name = optional("time_zone", text, ZONE_BYTES_MAX)?.unwrap_or_default();
+    let zone = period::time_zone(&name);
+    let zone = zone.map_err(|it| Fault::invalid("time_zone", it.to_string()))?;
+    let known = zone.iana_name().filter(|_| !zone.is_unknown());
+    let problem = period::NoWindow::TimeZone.to_string();
+    known.map(ToOwned::to_owned).ok_or_else(|| Fault::invalid("time_zone", problem))
+}

@@ -1,0 +1,111 @@
+//! Models, prices and exchange rates.
+
+use std::str::FromStr;
+
+use crate::{
+    domain::{
+        draft,
+        fault::Fault,
+        money::{Currency, NANOS_PER_UNIT, NotAnAmount, scaled_decimal},
+        price::{Price, Prices},
+    },
+    proto,
+    transport::grpc::convert::field::{At, alias, count, required, within},
+};
+
+const VENDOR_BYTES_MAX: usize = 256;
+const TOKENS_MAX: i64 = 100_000_000;
+
+/// USD per unit at most: no currency is worth more.
+const USD_PER_UNIT_MAX: i64 = 1_000_000;
+
+/// Reads a model with its price; what is for output only is ignored.
+pub fn model(it: Option<&proto::Model>) -> Result<draft::Model, Fault> {
+    let it = it.ok_or_else(|| Fault::invalid("model", "is required"))?;
+    read(it).at("model")
+}
+
+fn read(it: &proto::Model) -> Result<draft::Model, Fault> {
+    let context_tokens = count("context_tokens", it.context_tokens, 1..=TOKENS_MAX)?;
+    let max_output_tokens = count("max_output_tokens", it.max_output_tokens, 1..=TOKENS_MAX)?;
+    if max_output_tokens > context_tokens {
+        return Err(Fault::invalid("max_output_tokens", "must be at most context_tokens"));
+    }
+    Ok(draft::Model {
+        alias: alias("alias", &it.alias)?,
+        backend: alias("backend", &it.backend)?,
+        vendor_model: required("vendor_model", &it.vendor_model, VENDOR_BYTES_MAX)?,
+        context_tokens,
+        max_output_tokens,
+        tools: it.tools,
+        image_tokens_max: count("image_tokens_max", it.image_tokens_max, 0..=TOKENS_MAX)?,
+        audio_tokens_max: count("audio_tokens_max", it.audio_tokens_max, 0..=TOKENS_MAX)?,
+        intelligence: percent("intelligence", it.intelligence)?,
+        speed: percent("speed", it.speed)?,
+        prices: prices("price", it.price.as_ref())?,
+    })
+}
+
+fn percent(field: &'static str, value: i32) -> Result<u8, Fault> {
+    let value = within(field, i64::from(value), 0..=100)?;
+    u8::try_from(value).map_err(|_| Fault::invalid(field, "must be from 0 to 100"))
+}
+
+/// Reads prices. Unknown is refused: free is said as "0".
+pub fn prices(field: &str, it: Option<&proto::Price>) -> Result<Prices, Fault> {
+    let problem = "is required: a model without a price is never used; free is said as \"0\"";
+    let it = it.ok_or_else(|| Fault::invalid(field, problem))?;
+    let read = || {
+        let input = price("input", &it.input)?;
+        let output = price("output", &it.output)?;
+        let fee = |it: &str| if it.is_empty() { Ok(0) } else { Prices::request_fee(it) };
+        Ok(Prices {
+            input,
+            cache_read: price_or("cache_read", &it.cache_read, input)?,
+            cache_write: price_or("cache_write", &it.cache_write, input)?,
+            output,
+            reasoning: price_or("reasoning", &it.reasoning, output)?,
+            request: fee(&it.request).map_err(|it| Fault::invalid("request", it.to_string()))?,
+        })
+    };
+    read().at(field)
+}
+
+fn price(field: &'static str, text: &str) -> Result<Price, Fault> {
+    if text.is_empty() {
+        return Err(Fault::invalid(field, "is required; free is said as \"0\""));
+    }
+    Price::from_str(text).map_err(|it| {
+        let problem = match it {
+            NotAnAmount::Form => "must be a plain decimal such as 0.15",
+            NotAnAmount::TooFine => "must have at most six decimals",
+            NotAnAmount::TooLarge => "must be at most 1000 USD per million tokens",
+        };
+        Fault::invalid(field, problem)
+    })
+}
+
+fn price_or(field: &'static str, text: &str, otherwise: Price) -> Result<Price, Fault> {
+    if text.is_empty() { Ok(otherwise) } else { price(field, text) }
+}
+
+/// Reads a rate of the tenant's currency.
+pub fn fx_rate(it: Option<&proto::FxRate>, currency: Currency) -> Result<draft::FxRate, Fault> {
+    let it = it.ok_or_else(|| Fault::invalid("fx_rate", "is required"))?;
+    let wrong = |part: &str, problem: String| Fault::invalid(format!("fx_rate.{part}"), problem);
+    if it.currency_code != currency.code() {
+        let problem = format!("must be the tenant's currency, {currency}");
+        return Err(wrong("currency_code", problem));
+    }
+    let max = i128::from(USD_PER_UNIT_MAX) * i128::from(NANOS_PER_UNIT);
+    let rate = scaled_decimal(&it.usd_per_unit, 9, max)
+        .ok()
+        .and_then(|it| u64::try_from(it).ok())
+        .filter(|it| *it > 0);
+    let problem = "must be a plain decimal above 0 and at most 1000000, with at most nine decimals";
+    let usd_nanos_per_unit = rate.ok_or_else(|| wrong("usd_per_unit", problem.to_owned()))?;
+    let day = it.fixing_date.parse().ok().filter(|_| it.fixing_date.len() == 10);
+    let fixing_date =
+        day.ok_or_else(|| wrong("fixing_date", "must be a date such as 2026-07-28".to_owned()))?;
+    Ok(draft::FxRate { currency, usd_nanos_per_unit, fixing_date })
+}

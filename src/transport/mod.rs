@@ -1,0 +1,3 @@
+//! The doors: thin translations between a wire and the core.
+
+pub mod grpc;
