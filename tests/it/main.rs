@@ -9,3 +9,4 @@
 
 mod postgres;
 mod support;
+mod tidy;

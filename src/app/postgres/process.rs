@@ -20,7 +20,7 @@ use nix::{
 use super::{Options, PORT, USER, binaries::Binaries, place::Place};
 
 /// Recovery after a crash is part of a start.
-const START_TIME_MAX: Duration = Duration::from_secs(120);
+const START_TIME_MAX: Duration = Duration::from_mins(2);
 /// For the checkpoint of a shutdown; then once more for one without.
 const STOP_TIME_MAX: Duration = Duration::from_secs(15);
 const STEP: Duration = Duration::from_millis(10);
