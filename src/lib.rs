@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod app;
 pub mod backend;
 pub mod budget;
 pub mod clock;

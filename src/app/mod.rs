@@ -1,0 +1,3 @@
+//! Wiring: what a running `bursar` is made of.
+
+pub mod postgres;

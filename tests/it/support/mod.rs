@@ -1,0 +1,82 @@
+//! What tests stand on: one private Postgres a test process, a database a test,
+//! a running broker.
+
+#[expect(dead_code, reason = "used as soon as there is a command to start")]
+mod broker;
+mod temp;
+
+use std::{
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use bursar::app::postgres::{Cluster, Options};
+
+#[expect(unused_imports, reason = "as above")]
+pub(crate) use self::broker::Broker;
+pub(crate) use self::temp::TempDir;
+
+const TEMPLATE: &str = "template_migrated";
+
+/// A database of a test's own, migrated and otherwise empty.
+pub(crate) struct TestDb {
+    pub(crate) url: String,
+    name: String,
+}
+
+/// Brings the template to the newest schema. It must close its connections.
+#[expect(clippy::unused_async, reason = "migrating awaits")]
+async fn migrate_template(_url: &str) {}
+
+/// A fresh database, a copy of the migrated template.
+pub(crate) fn database() -> TestDb {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
+    cluster().create_database(&name, Some(TEMPLATE)).unwrap();
+    TestDb { url: cluster().url(&name), name }
+}
+
+impl Drop for TestDb {
+    fn drop(&mut self) {
+        // Whatever is still connected is of this test.
+        cluster().drop_database(&self.name).unwrap();
+    }
+}
+
+fn cluster() -> &'static Cluster {
+    static CLUSTER: OnceLock<(TempDir, Cluster)> = OnceLock::new();
+    &CLUSTER
+        .get_or_init(|| {
+            let dir = TempDir::new("cluster");
+            let settings = [("max_connections", "400"), ("autovacuum", "off")];
+            let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let options =
+                Options { durable: false, settings: settings.into(), ..Options::new(dir.path()) };
+            let cluster = Cluster::start(&options).unwrap();
+            cluster.create_database(TEMPLATE, None).unwrap();
+            let url = cluster.url(TEMPLATE);
+            // Off the caller's thread, which may be inside a runtime already.
+            std::thread::spawn(move || {
+                tokio::runtime::Runtime::new().unwrap().block_on(migrate_template(&url));
+            })
+            .join()
+            .unwrap();
+            (dir, cluster)
+        })
+        .1
+}
+
+/// Waits until it holds, at most a minute.
+#[track_caller]
+pub(crate) fn wait_for(mut holds: impl FnMut() -> bool) {
+    for _ in 0..3_000 {
+        if holds() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("did not come to hold within a minute");
+}
