@@ -19,4 +19,5 @@ pub mod period;
 pub mod preferences;
 pub mod price;
 pub mod request;
+pub mod stop;
 pub mod usage;
