@@ -1,6 +1,9 @@
 //! Backends: one trait, one adapter a dialect. An adapter translates; it neither
 //! decides on budgets nor retries.
 
+mod finish;
+pub mod scripted;
+
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;

@@ -25,4 +25,5 @@ pub mod preferences;
 pub mod price;
 pub mod request;
 pub mod tenant;
+pub mod stop;
 pub mod usage;
