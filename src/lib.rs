@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
 pub mod backend;
+pub mod client;
 pub mod domain;
 pub mod proto;

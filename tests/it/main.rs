@@ -1,0 +1,4 @@
+//! Integration tests, one module an area.
+
+#[cfg(test)]
+mod mcp_json;
