@@ -4,6 +4,8 @@ pub mod app;
 pub mod backend;
 pub mod budget;
 pub mod clock;
+pub mod cli;
+pub mod client;
 pub mod domain;
 pub mod proto;
 pub mod store;

@@ -1,3 +1,7 @@
 //! The `bursar` command.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    bursar::cli::main()
+}

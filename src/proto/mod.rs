@@ -2,6 +2,8 @@
 
 pub use generated::*;
 
+pub mod mcp_json;
+
 /// The descriptors of all services, for reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor.bin"));
 

@@ -18,3 +18,7 @@ mod tidy;
 #![expect(clippy::disallowed_methods, reason = "tests read the clock and spawn their servers")]
 
 mod backend;
+//! Integration tests, one module an area.
+
+#[cfg(test)]
+mod mcp_json;

@@ -1,0 +1,148 @@
+//! `bursar admin budget`.
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{
+    super::{allowance::Listing, describe, stop::Stop, words},
+    Shown,
+};
+use crate::{
+    client::{Client, Error},
+    proto::{
+        Budget, CreateBudgetRequest, DeleteBudgetRequest, ListBudgetsRequest, Money,
+        Period as WirePeriod,
+    },
+};
+
+const COLUMNS: &[&str] = &[
+    "name",
+    "display_name",
+    "user",
+    "server",
+    "period",
+    "calls",
+    "money",
+    "currency",
+    "tokens",
+    "observe_only",
+];
+
+/// What can be done with budgets.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Action {
+    /// Bound a scope over a period
+    Create(Box<Create>),
+    /// List them
+    List(Listing),
+    /// Delete one
+    Delete {
+        /// Its resource name
+        name: String,
+    },
+}
+
+/// The arguments of `create`. Without user and server it bounds the whole tenant.
+#[derive(Debug, Clone, Args)]
+#[group(id = "bounds", required = true, multiple = true, args = ["calls", "money", "tokens"])]
+pub struct Create {
+    /// What people call it
+    #[arg(long, value_name = "TEXT")]
+    display_name: Option<String>,
+    /// Only this user; with --server: only this user with that server
+    #[arg(long, value_name = "ID")]
+    user: Option<String>,
+    /// Only this server
+    #[arg(long, value_name = "ID")]
+    server: Option<String>,
+    /// How often it starts anew
+    #[arg(long)]
+    period: Period,
+    /// Whose midnight starts a period, such as Europe/Amsterdam [default: UTC]
+    #[arg(long, value_name = "ZONE")]
+    time_zone: Option<String>,
+    /// At most this many calls a period
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    calls: Option<i64>,
+    /// At most this much money a period, such as 250 or "250 EUR"
+    #[arg(long, value_name = "AMOUNT", value_parser = words::money)]
+    money: Option<Money>,
+    /// At most this many tokens a period
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    tokens: Option<i64>,
+    /// Count, but never refuse
+    #[arg(long)]
+    observe_only: bool,
+}
+
+/// How often a budget starts anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Period {
+    /// Every day
+    Day,
+    /// Every week
+    Week,
+    /// Every month
+    Month,
+    /// Every quarter
+    Quarter,
+    /// Every year
+    Year,
+    /// Never
+    Lifetime,
+}
+
+pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> {
+    let mut admin = client.admin();
+    let budget = match action {
+        Action::Create(create) => {
+            admin.create_budget(CreateBudgetRequest { budget: Some(create.budget()) }).await
+        }
+        Action::Delete { name } => admin.delete_budget(DeleteBudgetRequest { name }).await,
+        Action::List(listing) => return list(client, listing).await,
+    };
+    Ok(Shown::One(describe::budget(&budget.map_err(Error::from)?.into_inner())))
+}
+
+async fn list(client: &Client, listing: Listing) -> Result<Shown, Stop> {
+    let page = |page_size, page_token| {
+        let mut admin = client.admin();
+        async move {
+            let request = ListBudgetsRequest { page_size, page_token };
+            let page = admin.list_budgets(request).await.map_err(Error::from)?.into_inner();
+            Ok((page.budgets, page.next_page_token))
+        }
+    };
+    let budgets = listing.collect(page).await?;
+    let records = budgets.iter().map(describe::budget).collect();
+    Ok(Shown::Many { name: "budgets", records, columns: COLUMNS })
+}
+
+impl Create {
+    fn budget(self) -> Budget {
+        Budget {
+            display_name: self.display_name.unwrap_or_default(),
+            user: self.user.unwrap_or_default(),
+            server: self.server.unwrap_or_default(),
+            period: WirePeriod::from(self.period).into(),
+            time_zone: self.time_zone.unwrap_or_default(),
+            calls: self.calls,
+            money: self.money,
+            tokens: self.tokens,
+            observe_only: self.observe_only,
+            ..Budget::default()
+        }
+    }
+}
+
+impl From<Period> for WirePeriod {
+    fn from(it: Period) -> Self {
+        match it {
+            Period::Day => Self::Day,
+            Period::Week => Self::Week,
+            Period::Month => Self::Month,
+            Period::Quarter => Self::Quarter,
+            Period::Year => Self::Year,
+            Period::Lifetime => Self::Lifetime,
+        }
+    }
+}

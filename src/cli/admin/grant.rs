@@ -1,0 +1,107 @@
+//! `bursar admin grant`.
+
+use clap::{Args, Subcommand};
+
+use super::{super::describe, super::stop::Stop, super::words, Shown};
+use crate::{
+    client::{Client, Error},
+    proto::{CreateGrantRequest, EnvelopeLimits, Grant, Money},
+};
+
+/// What can be done with grants.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Action {
+    /// Let a server sample in a user's name, within bounds
+    Create(Box<Create>),
+}
+
+/// The arguments of `create`.
+#[derive(Debug, Clone, Args)]
+pub struct Create {
+    /// The user's id
+    #[arg(long, value_name = "ID")]
+    user: String,
+    /// The server's id
+    #[arg(long, value_name = "ID")]
+    server: String,
+    /// A model by its alias; may be given several times; none: every model
+    #[arg(long = "model", value_name = "ALIAS")]
+    models: Vec<String>,
+    /// Calls of the default envelope
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    calls: i64,
+    /// Seconds of the default envelope
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(i64).range(1..))]
+    seconds: i64,
+    /// Money of the default envelope, such as 0.50 or "0.50 EUR"
+    #[arg(long, value_name = "AMOUNT", value_parser = words::money)]
+    money: Money,
+    /// Tokens of the default envelope; without it, not limited
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    tokens: Option<i64>,
+    /// The most calls of an envelope that a host opens [default: the default envelope's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    max_calls: Option<i64>,
+    /// The most seconds of an envelope that a host opens [default: the default envelope's]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(i64).range(1..))]
+    max_seconds: Option<i64>,
+    /// The most money of an envelope that a host opens [default: the default envelope's]
+    #[arg(long, value_name = "AMOUNT", value_parser = words::money)]
+    max_money: Option<Money>,
+    /// Let requests carry tools
+    #[arg(long)]
+    tools: bool,
+    /// Let requests come while nobody waits
+    #[arg(long)]
+    background: bool,
+    /// Let the server learn the real model
+    #[arg(long)]
+    reveal_model: bool,
+    /// The longest that one call may take [default: 45]
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(i64).range(1..=3_600))]
+    call_seconds: Option<i64>,
+}
+
+pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> {
+    let Action::Create(create) = action;
+    let request = CreateGrantRequest { grant: Some(create.grant()) };
+    let made = client.admin().create_grant(request).await.map_err(Error::from)?;
+    Ok(Shown::One(describe::grant(&made.into_inner())))
+}
+
+impl Create {
+    fn grant(self) -> Grant {
+        let max = self.max_envelope();
+        Grant {
+            user: self.user,
+            server: self.server,
+            models: self.models,
+            default_envelope: Some(EnvelopeLimits {
+                calls: Some(self.calls),
+                seconds: Some(self.seconds),
+                money: Some(self.money),
+                tokens: self.tokens,
+                landing: None,
+            }),
+            max_envelope: max,
+            tools: self.tools,
+            background: self.background,
+            reveal_model: self.reveal_model,
+            call_seconds: self.call_seconds.unwrap_or_default(),
+            ..Grant::default()
+        }
+    }
+
+    /// What was not said is as in the default envelope.
+    fn max_envelope(&self) -> Option<EnvelopeLimits> {
+        let any =
+            self.max_calls.is_some() || self.max_seconds.is_some() || self.max_money.is_some();
+        any.then(|| EnvelopeLimits {
+            calls: self.max_calls.or(Some(self.calls)),
+            seconds: self.max_seconds.or(Some(self.seconds)),
+            money: self.max_money.clone().or_else(|| Some(self.money.clone())),
+            tokens: self.tokens,
+            landing: None,
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! `bursar admin`: operators' writes, one at a time.
+
+mod budget;
+mod catalogue;
+mod grant;
+mod tenant;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    output::Output,
+    record::Record,
+    stop::Stop,
+    target::{Common, Role},
+};
+use crate::{
+    client::{Client, Error},
+    proto::{CreateServerRequest, CreateUserRequest},
+};
+
+/// Set up tenants, users, servers, grants, budgets, backends and prices
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  bursar admin user create alice
+  bursar admin server create files
+  bursar admin grant create --user alice --server files --calls 20 --seconds 120 --money 0.50
+  bursar admin budget create --period month --money 250
+  bursar admin credential create --role host --host desktop")]
+pub struct Admin {
+    /// Where to, and how to print.
+    #[command(flatten)]
+    pub common: Common,
+    /// On what.
+    #[command(subcommand)]
+    pub subject: Subject,
+}
+
+/// What can be administered.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Subject {
+    /// People on whose behalf hosts sample
+    #[command(subcommand)]
+    User(User),
+    /// MCP servers that hosts sample for
+    #[command(subcommand)]
+    Server(Server),
+    /// Consents that a server may sample in a user's name
+    #[command(subcommand)]
+    Grant(grant::Action),
+    /// Allowances over a scope and a period
+    #[command(subcommand)]
+    Budget(budget::Action),
+    /// Where models run
+    #[command(subcommand)]
+    Backend(catalogue::BackendAction),
+    /// What backends serve
+    #[command(subcommand)]
+    Model(catalogue::ModelAction),
+    /// What models cost
+    #[command(subcommand)]
+    Price(catalogue::PriceAction),
+    /// What a currency is worth in USD
+    #[command(subcommand)]
+    Fx(catalogue::FxAction),
+    /// API keys
+    #[command(subcommand)]
+    Credential(tenant::CredentialAction),
+    /// The organisation itself
+    #[command(subcommand)]
+    Tenant(tenant::TenantAction),
+}
+
+/// What can be done with users.
+#[derive(Debug, Clone, Subcommand)]
+pub enum User {
+    /// Create one
+    Create {
+        /// The id that hosts assert
+        user: String,
+    },
+}
+
+/// What can be done with servers.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Server {
+    /// Create one
+    Create {
+        /// The id that hosts assert
+        server: String,
+    },
+}
+
+/// What an action leaves to be shown.
+enum Shown {
+    One(Record),
+    Many { name: &'static str, records: Vec<Record>, columns: &'static [&'static str] },
+}
+
+pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    let (client, _resolved) = args.common.target.connect(Role::Operator).await?;
+    let shown = match args.subject {
+        Subject::User(User::Create { user }) => create_user(&client, user).await,
+        Subject::Server(Server::Create { server }) => create_server(&client, server).await,
+        Subject::Grant(it) => grant::run(&client, it).await,
+        Subject::Budget(it) => budget::run(&client, it).await,
+        Subject::Backend(it) => catalogue::create_backend(&client, it).await,
+        Subject::Model(it) => catalogue::create_model(&client, it).await,
+        Subject::Price(it) => catalogue::set_price(&client, it).await,
+        Subject::Fx(it) => catalogue::set_fx(&client, it).await,
+        Subject::Credential(it) => tenant::credential(&client, it).await,
+        Subject::Tenant(it) => tenant::tenant(&client, it).await,
+    }?;
+    match shown {
+        Shown::One(record) => output.record(&record, args.common.json)?,
+        Shown::Many { name, records, columns } => {
+            output.records(name, records, (args.common.json, columns))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn create_user(client: &Client, user: String) -> Result<Shown, Stop> {
+    let made = client.admin().create_user(CreateUserRequest { user }).await;
+    let made = made.map_err(Error::from)?.into_inner();
+    Ok(Shown::One(Record::new().with("name", made.name).with("user", made.user)))
+}
+
+async fn create_server(client: &Client, server: String) -> Result<Shown, Stop> {
+    let made = client.admin().create_server(CreateServerRequest { server }).await;
+    let made = made.map_err(Error::from)?.into_inner();
+    Ok(Shown::One(Record::new().with("name", made.name).with("server", made.server)))
+}

@@ -1,0 +1,135 @@
+//! `bursar ledger`: what was booked, and the proof that it adds up.
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use super::{
+    allowance::Listing,
+    describe,
+    output::{Output, Tone, plain},
+    record::Record,
+    stop::Stop,
+    target::{Common, Role},
+};
+use crate::{
+    client::{Client, Error},
+    proto::{Entry, ListEntriesRequest, VerifyLedgerRequest, VerifyLedgerResponse},
+};
+
+const COLUMNS: &[&str] =
+    &["booked_at", "kind", "user", "server", "model", "charge", "currency", "estimated", "call"];
+
+/// Query the cost ledger and verify it
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "\
+Examples:
+  bursar ledger query --user alice --limit 10
+  bursar ledger verify --json
+
+Exit status of verify: 0 when all adds up, 1 when it does not, 2 when it could not be checked.")]
+pub struct Ledger {
+    /// Where to, and how to print.
+    #[command(flatten)]
+    pub common: Common,
+    /// What to do.
+    #[command(subcommand)]
+    pub action: Action,
+}
+
+/// What can be done with the ledger.
+#[derive(Debug, Clone, Subcommand)]
+pub enum Action {
+    /// Prove that entries balance, counters equal the ledger and holds add up
+    Verify(Verify),
+    /// List entries, newest first
+    Query(Query),
+}
+
+/// The arguments of `verify`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Verify {}
+
+/// The arguments of `query`.
+#[derive(Debug, Clone, Args)]
+pub struct Query {
+    /// Only this user's
+    #[arg(long, value_name = "ID")]
+    user: Option<String>,
+    /// Only this server's
+    #[arg(long, value_name = "ID")]
+    server: Option<String>,
+    /// Only this envelope's
+    #[arg(long, value_name = "NAME")]
+    envelope: Option<String>,
+    /// Only this call's
+    #[arg(long, value_name = "ID")]
+    call: Option<String>,
+    /// How many.
+    #[command(flatten)]
+    listing: Listing,
+}
+
+pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    let (client, _resolved) = args.common.target.connect(Role::Finance).await?;
+    match args.action {
+        Action::Verify(Verify {}) => {
+            let mut ledger = client.ledger();
+            let verified =
+                ledger.verify_ledger(VerifyLedgerRequest {}).await.map_err(Error::from)?;
+            show_verified(&verified.into_inner(), args.common.json, output)
+        }
+        Action::Query(query) => {
+            let entries = list(&client, &query).await?;
+            let records = entries.iter().map(describe::entry).collect();
+            output.records("entries", records, (args.common.json, COLUMNS))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+/// Shows what a verification found, whoever made it; exit status 0 or 1.
+pub fn show_verified(
+    verified: &VerifyLedgerResponse,
+    json: bool,
+    output: &mut Output<'_>,
+) -> Result<ExitCode, Stop> {
+    let VerifyLedgerResponse { ok, entries, problems } = verified;
+    if json {
+        let record = Record::new()
+            .with("ok", *ok)
+            .with("entries", *entries)
+            .with("problems", problems.clone());
+        output.json(&record)?;
+    } else if *ok {
+        let good = output.toned(Tone::Good, "the ledger adds up");
+        output.write(&format!("{good}: {entries} entries, no problems\n"))?;
+    } else {
+        let bad = output.toned(Tone::Bad, "the ledger does not add up");
+        output.write(&format!("{bad}: {entries} entries, {} problems\n", problems.len()))?;
+        for problem in problems {
+            output.write(&format!("  {}\n", plain(problem)))?;
+        }
+    }
+    Ok(if *ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn list(client: &Client, query: &Query) -> Result<Vec<Entry>, Stop> {
+    let given = |it: &Option<String>| it.clone().unwrap_or_default();
+    let page = |page_size, page_token| {
+        let mut ledger = client.ledger();
+        let request = ListEntriesRequest {
+            page_size,
+            page_token,
+            user: given(&query.user),
+            server: given(&query.server),
+            envelope: given(&query.envelope),
+            call: given(&query.call),
+        };
+        async move {
+            let page = ledger.list_entries(request).await.map_err(Error::from)?.into_inner();
+            Ok((page.entries, page.next_page_token))
+        }
+    };
+    query.listing.collect(page).await
+}

@@ -1,0 +1,199 @@
+//! `bursar sample`: one request, as a host would send it.
+
+mod follow;
+pub mod report;
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::PathBuf,
+    process::ExitCode,
+};
+
+use clap::Args;
+
+use super::{
+    allowance::Allowance,
+    output::Output,
+    stop::Stop,
+    target::{Common, Resolved, Role},
+};
+use crate::{
+    client::{Client, Error},
+    proto::{
+        ContentBlock, CreateMessageRequest, ModelHint, OpenEnvelopeRequest, Outcome,
+        Role as Speaker, SamplingMessage, SamplingParams, TextContent, content_block::Block,
+        mcp_json,
+    },
+};
+
+const MAX_TOKENS_DEFAULT: i64 = 256;
+
+const EXAMPLES: &str = "\
+Examples:
+  bursar sample \"Why is the sky blue?\"
+  bursar sample --calls 3 --seconds 30 --money 0.05 \"Name three rivers\"
+  bursar sample --file params.json --json
+  git diff | bursar sample --system \"Summarise this diff\" -
+
+Exit status: 0 complete, partial or exhausted; 3 refused or a person is asked first; 2 an error.";
+
+/// Sample once, inside an envelope
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Sample {
+    /// What to ask; `-` reads it from standard input
+    #[arg(required_unless_present = "file")]
+    pub prompt: Option<String>,
+    /// A whole MCP params object as JSON; PROMPT, if given, is added as the last message
+    #[arg(long, value_name = "PARAMS.json")]
+    pub file: Option<PathBuf>,
+    /// On whose behalf, as the host knows the person
+    #[arg(long, value_name = "ID")]
+    pub user: Option<String>,
+    /// In which MCP server's name, as the host knows it
+    #[arg(long, value_name = "ID")]
+    pub server: Option<String>,
+    /// Use this envelope; without it, one of --calls, --seconds or --money opens one
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["calls", "seconds", "money", "tokens"])]
+    pub envelope: Option<String>,
+    /// The bounds of a new envelope.
+    #[command(flatten)]
+    pub allowance: Allowance,
+    /// The most tokens to generate [default: 256, or the file's]
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<i64>,
+    /// A wish for a model, by part of its name; several in order of preference
+    #[arg(long, value_name = "NAME")]
+    pub model_hint: Vec<String>,
+    /// The system prompt
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Share the envelope of this conversation
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+    /// Makes a retry safe: the same id and request replays the reply
+    #[arg(long, value_name = "ID")]
+    pub request_id: Option<String>,
+    /// With --json: one line an event, the last being the reply
+    #[arg(long)]
+    pub stream: bool,
+    /// Where to, and how to print.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+pub(super) async fn run(args: Sample, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    let params = args.params()?;
+    let (client, resolved) = args.common.target.clone().connect(Role::Host).await?;
+    let mut request = args.request(params, &resolved)?;
+    if let Some(limits) = args.allowance.limits() {
+        let opening = OpenEnvelopeRequest {
+            user: request.user.clone(),
+            server: request.server.clone(),
+            limits: Some(limits),
+            // A retry of the whole command finds the same envelope.
+            request_id: args.request_id.map(|it| format!("{it}-open")).unwrap_or_default(),
+        };
+        request.envelope = open(&client, opening).await?;
+    }
+    let reply = match (args.common.json, args.stream) {
+        (true, false) => {
+            let mut sampling = client.sampling();
+            sampling.create_message(request).await.map_err(Error::from)?.into_inner()
+        }
+        (true, true) => follow::as_json(&client, request, output).await?,
+        (false, _) => follow::as_text(&client, request, output).await?,
+    };
+    if args.common.json {
+        output.json(&report::json(&reply))?;
+    } else {
+        let report = report::text(&reply, output);
+        output.write(&report)?;
+    }
+    Ok(exit_code(reply.outcome()))
+}
+
+async fn open(client: &Client, opening: OpenEnvelopeRequest) -> Result<String, Stop> {
+    let opened = client.envelopes().open_envelope(opening).await.map_err(Error::from)?;
+    Ok(opened.into_inner().name)
+}
+
+fn exit_code(outcome: Outcome) -> ExitCode {
+    match outcome {
+        Outcome::Complete | Outcome::Partial | Outcome::Exhausted => ExitCode::SUCCESS,
+        Outcome::Refused | Outcome::InputRequired => ExitCode::from(3),
+        Outcome::Unspecified => ExitCode::from(2),
+    }
+}
+
+impl Sample {
+    /// The MCP params: the file's, with what the flags say in its place.
+    pub fn params(&self) -> Result<SamplingParams, Stop> {
+        let mut params = match &self.file {
+            Some(path) => from_file(path)?,
+            None => {
+                SamplingParams { max_tokens: Some(MAX_TOKENS_DEFAULT), ..SamplingParams::default() }
+            }
+        };
+        if let Some(prompt) = &self.prompt {
+            let text = if prompt == "-" { from_input(io::stdin().lock())? } else { prompt.clone() };
+            params.messages.push(from_user(text));
+        }
+        params.max_tokens = self.max_tokens.or(params.max_tokens);
+        if let Some(system) = &self.system {
+            params.system_prompt.clone_from(system);
+        }
+        if !self.model_hint.is_empty() {
+            let hints = self.model_hint.iter().map(|it| ModelHint { name: it.clone() });
+            params.model_preferences.get_or_insert_default().hints = hints.collect();
+        }
+        Ok(params)
+    }
+
+    fn request(
+        &self,
+        params: SamplingParams,
+        resolved: &Resolved,
+    ) -> Result<CreateMessageRequest, Stop> {
+        Ok(CreateMessageRequest {
+            user: resolved.user(self.user.as_deref())?,
+            server: resolved.server(self.server.as_deref())?,
+            envelope: self.envelope.clone().unwrap_or_default(),
+            conversation: self.conversation.clone().unwrap_or_default(),
+            request_id: self.request_id.clone().unwrap_or_default(),
+            params: Some(params),
+            ..CreateMessageRequest::default()
+        })
+    }
+}
+
+fn from_user(text: String) -> SamplingMessage {
+    SamplingMessage {
+        role: Speaker::User.into(),
+        content: vec![ContentBlock { block: Some(Block::Text(TextContent { text })) }],
+        meta_json: String::new(),
+    }
+}
+
+fn from_file(path: &PathBuf) -> Result<SamplingParams, Stop> {
+    let shown = path.display();
+    let cannot = |cause: io::Error| Stop::new(format!("cannot read {shown}: {cause}"));
+    let text = limited(fs::File::open(path).map_err(cannot)?).map_err(cannot)?;
+    mcp_json::params_from_json(&text).map_err(|it| Stop::new(format!("{shown}: {it}")))
+}
+
+fn from_input(input: impl Read) -> Result<String, Stop> {
+    limited(input).map_err(|cause| Stop::new(format!("cannot read standard input: {cause}")))
+}
+
+/// Reads text of at most the size that MCP params may have.
+fn limited(from: impl Read) -> io::Result<String> {
+    let max = u64::try_from(mcp_json::INPUT_BYTES_MAX).unwrap_or(u64::MAX);
+    let mut text = String::new();
+    from.take(max.saturating_add(1)).read_to_string(&mut text)?;
+    if text.len() > mcp_json::INPUT_BYTES_MAX {
+        return Err(io::Error::other("it is larger than 32 MiB"));
+    }
+    Ok(text)
+}
