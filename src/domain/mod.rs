@@ -1,11 +1,10 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod balance;
 pub mod budget;
 pub mod charge;
 pub mod credential;
-pub mod balance;
-pub mod charge;
 pub mod draft;
 pub mod entry;
 pub mod envelope;
@@ -24,6 +23,6 @@ pub mod period;
 pub mod preferences;
 pub mod price;
 pub mod request;
-pub mod tenant;
 pub mod stop;
+pub mod tenant;
 pub mod usage;

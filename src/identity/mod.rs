@@ -1,0 +1,59 @@
+//! Who asks: keys, what they may do, and how fast.
+
+pub mod caller;
+pub mod key;
+pub mod shed;
+
+pub use caller::{Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
+pub use key::Key;
+
+use crate::{
+    domain::{
+        credential::{Credential, Role},
+        fault::Fault,
+        ids::{HostId, TenantId},
+    },
+    store::{self, Store, identity},
+};
+
+/// Finds out who bears a key. Whatever is wrong with it, the answer is the same.
+pub async fn authenticate(store: &Store, presented: Option<&str>) -> Result<Caller, Fault> {
+    let key: Key = presented.and_then(|it| it.parse().ok()).ok_or(Fault::Unauthenticated)?;
+    let mut tx = store.call_tx(key.tenant()).await?;
+    let credential = identity::credential_by_digest(&mut tx, key.tenant(), &key.digest()).await?;
+    let tenant = identity::tenant(&mut tx, key.tenant()).await?;
+    store::commit(tx).await?;
+    let (Some(credential), Some(tenant)) = (credential, tenant) else {
+        return Err(Fault::Unauthenticated);
+    };
+    Ok(Caller { tenant, credential })
+}
+
+/// Makes a key and writes its digest down. The key is returned this once.
+pub async fn issue(
+    tx: &mut store::Tx,
+    tenant: TenantId,
+    credential: &Credential,
+) -> Result<Key, store::Error> {
+    let key = Key::generate(tenant);
+    identity::add_credential(tx, tenant, credential, &key.digest()).await?;
+    Ok(key)
+}
+
+/// The host of this name, made when there is none.
+pub async fn ensure_host(
+    tx: &mut store::Tx,
+    tenant: TenantId,
+    (fresh, name): (HostId, &str),
+) -> Result<HostId, store::Error> {
+    identity::ensure_host(tx, tenant, (fresh, name)).await
+}
+
+/// Refuses a caller of another role, naming the one that would do.
+fn require(caller: &Caller, role: Role) -> Result<(), Fault> {
+    if caller.credential.role == role {
+        Ok(())
+    } else {
+        Err(Fault::WrongRole { needed: role.word() })
+    }
+}
