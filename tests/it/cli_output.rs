@@ -398,12 +398,22 @@ async fn an_error_is_one_line_that_says_how_to_mend_it_and_never_the_key() {
 }
 
 #[tokio::test]
-async fn lists_end_where_asked_and_verification_decides_the_exit_status() {
+async fn envelopes_and_entries_are_shown_and_verification_decides_the_exit_status() {
     let fake = Fake::start().await;
     let ended = bursar(&fake, &["envelope", "list", "--limit", "1200", "--json"]).await;
     let json: Value = serde_json::from_str(&out(&ended)).unwrap();
     assert_eq!(json["envelopes"].as_array().unwrap().len(), 1_200);
     assert_eq!(json["envelopes"][1_199]["name"], "e1199");
+
+    let open = [&["envelope", "open", "--calls", "3", "--money", "0.1 EUR"], &WHO[..]].concat();
+    let expected = "\
+name      tenants/t/envelopes/new
+user      alice
+server    files
+limits    calls 3, money 0.10
+currency  EUR
+";
+    assert_eq!(out(&bursar(&fake, &open).await), expected);
 
     let ended = bursar(&fake, &["ledger", "query", "--user", "alice"]).await;
     let table = out(&ended);

@@ -38,7 +38,7 @@ Examples:
 
 Exit status: 0 complete, partial or exhausted; 3 refused or a person is asked first; 2 an error.";
 
-/// Sample once, inside an envelope
+/// The arguments of `sample`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sample {
