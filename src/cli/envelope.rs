@@ -22,7 +22,7 @@ use crate::{
 
 const COLUMNS: &[&str] = &["name", "state", "user", "server", "left", "closes_at"];
 
-/// Open, look at and close envelopes
+/// The arguments of `envelope`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:

@@ -20,7 +20,7 @@ use crate::{
 const COLUMNS: &[&str] =
     &["booked_at", "kind", "user", "server", "model", "charge", "currency", "estimated", "call"];
 
-/// Query the cost ledger and verify it
+/// The arguments of `ledger`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:

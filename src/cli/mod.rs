@@ -50,13 +50,13 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    #[expect(missing_docs, reason = "clap takes the help from the arguments' own words")]
+    /// Sample once, inside an envelope
     Sample(Box<sample::Sample>),
-    #[expect(missing_docs, reason = "clap takes the help from the arguments' own words")]
+    /// Open, look at and close envelopes
     Envelope(envelope::Envelope),
-    #[expect(missing_docs, reason = "clap takes the help from the arguments' own words")]
+    /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
-    #[expect(missing_docs, reason = "clap takes the help from the arguments' own words")]
+    /// Set up tenants, users, servers, grants, budgets, backends and prices
     Admin(Box<admin::Admin>),
 }
 

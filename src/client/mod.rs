@@ -126,8 +126,12 @@ impl Default for Timeouts {
 
 impl Authorization {
     fn from_key(key: &str) -> Result<Self, Error> {
+        let key = key.trim();
+        if key.is_empty() || !key.bytes().all(|it| it.is_ascii_graphic()) {
+            return Err(Error::Key);
+        }
         let mut value: MetadataValue<Ascii> =
-            format!("Bearer {}", key.trim()).parse().map_err(|_| Error::Key)?;
+            format!("Bearer {key}").parse().map_err(|_| Error::Key)?;
         value.set_sensitive(true);
         Ok(Self(value))
     }

@@ -124,6 +124,12 @@ pub async fn commit(tx: Tx) -> Result<(), Error> {
     Ok(tx.commit().await?)
 }
 
+/// Postgres' time at which the transaction began.
+pub(crate) async fn now(tx: &mut Tx) -> Result<jiff::Timestamp, Error> {
+    let now: instant::Instant = sqlx::query_scalar("select now()").fetch_one(&mut **tx).await?;
+    Ok(now.0)
+}
+
 /// The tenant is set with the `begin` itself: one round trip, and no way to forget it.
 async fn begin(pool: &PgPool, tenant: TenantId) -> Result<Tx, Error> {
     let tenant = tenant.uuid();

@@ -9,7 +9,9 @@
 )]
 
 mod backend;
+mod cli_output;
 mod convert;
+mod fake_service;
 mod mcp_json;
 mod postgres;
 mod support;

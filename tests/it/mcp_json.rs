@@ -8,7 +8,8 @@ use bursar::proto::{
     embedded_resource::Contents,
     mcp_json::{DEPTH_MAX, INPUT_BYTES_MAX, ITEMS_MAX, params_from_json, result_to_json},
 };
-use serde_json::{Value, json};
+use proptest::prelude::*;
+use serde_json::{Value, json, value::RawValue};
 
 macro_rules! fixture {
     ($name:literal) => {
@@ -297,6 +298,33 @@ fn nesting_length_and_size_have_limits() {
     assert_eq!(params_from_json(&large).unwrap_err().problem, "must be at most 33554432 bytes");
 }
 
+proptest! {
+    /// Whatever a server sends, it is read or refused; nothing breaks.
+    #[test]
+    fn a_damaged_request_is_read_or_refused(
+        at in 0_usize..2_000, cut in 0_usize..40, with in "[\\[\\]{}\",:0-9a-z\\\\ \\-+.\u{e9}]{0,8}",
+    ) {
+        let whole: Vec<char> = fixture!("2025-11-25-every-block").chars().collect();
+        let at = at.min(whole.len());
+        let after = (at + cut).min(whole.len());
+        let damaged: String =
+            whole[..at].iter().copied().chain(with.chars()).chain(whole[after..].iter().copied()).collect();
+        match params_from_json(&damaged) {
+            // What was read can be passed on: the text that is kept is JSON.
+            Ok(params) => {
+                for block in params.messages.iter().flat_map(|it| &it.content) {
+                    if let Some(Block::ToolUse(it)) = &block.block {
+                        let input: Result<&RawValue, _> = serde_json::from_str(&it.input_json);
+                        let is_object = input.is_ok_and(|it| it.get().starts_with('{'));
+                        prop_assert!(is_object);
+                    }
+                }
+            }
+            Err(refused) => prop_assert!(!refused.problem.is_empty()),
+        }
+    }
+}
+
 // Results.
 
 fn of(block: Block) -> ContentBlock {
@@ -383,7 +411,7 @@ fn a_tool_input_goes_through_unchanged() {
     let json = result_to_json(&result(params.messages[0].content.clone()), "").unwrap();
     assert!(json.contains(&original.input_json) && json.contains(&original.meta_json));
     // Read again as the assistant's next turn, it is the same.
-    let value: &serde_json::value::RawValue = serde_json::from_str(&json).unwrap();
+    let value: &RawValue = serde_json::from_str(&json).unwrap();
     let again = read(&format!(r#"{{"maxTokens": 1, "messages": [{value}]}}"#));
     assert_eq!(again.messages[0].content, params.messages[0].content);
 }

@@ -43,7 +43,6 @@ pub enum Action {
 
 /// The arguments of `create`. Without user and server it bounds the whole tenant.
 #[derive(Debug, Clone, Args)]
-#[group(id = "bounds", required = true, multiple = true, args = ["calls", "money", "tokens"])]
 pub struct Create {
     /// What people call it
     #[arg(long, value_name = "TEXT")]
@@ -64,7 +63,12 @@ pub struct Create {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     calls: Option<i64>,
     /// At most this much money a period, such as 250 or "250 EUR"
-    #[arg(long, value_name = "AMOUNT", value_parser = words::money)]
+    #[arg(
+        long,
+        value_name = "AMOUNT",
+        value_parser = words::money,
+        required_unless_present_any = ["calls", "tokens"]
+    )]
     money: Option<Money>,
     /// At most this many tokens a period
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]

@@ -28,7 +28,12 @@ pub struct CreateBackend {
     #[arg(long, default_value = "openai")]
     kind: Kind,
     /// Its address, up to and including /v1
-    #[arg(long, value_name = "URL", required_if_eq("kind", "openai"))]
+    #[arg(
+        long,
+        value_name = "URL",
+        required_unless_present = "kind",
+        required_if_eq("kind", "openai")
+    )]
     base_url: Option<String>,
     /// The service's environment variable with the key: OPENAI_API_KEY or BURSAR_BACKEND_...
     #[arg(long, value_name = "NAME")]

@@ -20,7 +20,7 @@ use crate::{
     proto::{CreateServerRequest, CreateUserRequest},
 };
 
-/// Set up tenants, users, servers, grants, budgets, backends and prices
+/// The arguments of `admin`.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = "\
 Examples:

@@ -38,7 +38,7 @@ Examples:
 
 Exit status: 0 complete, partial or exhausted; 3 refused or a person is asked first; 2 an error.";
 
-/// Sample once, inside an envelope
+/// The arguments of `sample`.
 #[derive(Debug, Clone, Default, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Sample {
@@ -61,7 +61,7 @@ pub struct Sample {
     #[command(flatten)]
     pub allowance: Allowance,
     /// The most tokens to generate [default: 256, or the file's]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub max_tokens: Option<i64>,
     /// A wish for a model, by part of its name; several in order of preference
     #[arg(long, value_name = "NAME")]

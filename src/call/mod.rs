@@ -1,0 +1,113 @@
+//! The story of a call, one stage a file. Each stage takes what the one before it
+//! made, by value: a wrong order does not compile.
+
+mod admission;
+mod answer;
+mod hold;
+mod meta;
+mod prompt;
+mod reply;
+mod route;
+mod settlement;
+mod watch;
+
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    budget::Engine,
+    catalogue::{Catalogue, Connections},
+    clock::Clock,
+    domain::{fault::Fault, outcome::Refusal, request::SamplingRequest},
+    envelope,
+    identity::HostCaller,
+    store::Store,
+};
+
+pub use reply::{Charge, Reply, Routed};
+pub use watch::{Progress, Sink};
+
+/// All that a call needs from its surroundings. Cheap to clone.
+#[derive(Clone)]
+pub struct Broker {
+    /// Rows.
+    pub store: Store,
+    /// Holds and settlements.
+    pub engine: Engine,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Models and prices.
+    pub catalogue: Catalogue,
+    /// Live backends.
+    pub connections: Connections,
+    /// Set when the process begins to end: running answers are cut.
+    pub shutdown: CancellationToken,
+}
+
+/// Who asks, how long they wait, and where the answer goes while it comes.
+#[derive(Debug)]
+pub struct Request {
+    /// The host.
+    pub caller: HostCaller,
+    /// What it asks.
+    pub sampling: SamplingRequest,
+    /// When the caller itself gives up, less a margin for the reply's way back.
+    pub deadline: Option<Instant>,
+    /// Set when the caller is gone.
+    pub gone: CancellationToken,
+    /// Gets the answer while it comes.
+    pub sink: Sink,
+}
+
+/// How a call ends before its last stage.
+#[derive(Debug)]
+enum End {
+    /// In a regular way.
+    Reply(Box<Reply>),
+    /// With an error.
+    Fault(Fault),
+}
+
+/// Samples once, inside the envelope.
+pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
+    match story(broker, request).await {
+        Ok(reply) => Ok(reply),
+        Err(End::Reply(reply)) => Ok(*reply),
+        Err(End::Fault(fault)) => Err(fault),
+    }
+}
+
+async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
+    // Is it allowed, and what does it stand on?
+    let admitted = admission::admit(broker, request).await?;
+    // Which models may take it, and in which order?
+    let routed = route::choose(broker, admitted).await?;
+    // Nothing reaches a backend without a durable hold.
+    let held = hold::take(broker, routed).await?;
+    // From here on every path ends in a settlement.
+    let answered = answer::collect(broker, held).await;
+    let settled = settlement::settle(broker, answered).await;
+    reply::compose(settled)
+}
+
+impl From<Fault> for End {
+    fn from(it: Fault) -> Self {
+        Self::Fault(it)
+    }
+}
+
+impl From<Refusal> for End {
+    fn from(it: Refusal) -> Self {
+        Self::Reply(Box::new(Reply::refused(it)))
+    }
+}
+
+impl From<envelope::Stop> for End {
+    fn from(it: envelope::Stop) -> Self {
+        match it {
+            envelope::Stop::Refused(it) => it.into(),
+            envelope::Stop::Fault(it) => it.into(),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a call stands on: the grant, the envelope and every limit that applies.
+
+use jiff::Timestamp;
+
+use super::scope::get_or_open;
+use crate::{
+    budget::windows,
+    clock::Clock,
+    domain::{
+        fault::Fault,
+        grant::Grant,
+        hold::Parties,
+        ids::{EnvelopeId, LimitId},
+        limit::Limit,
+        outcome::Refusal,
+        request::EnvelopeChoice,
+    },
+    identity::HostCaller,
+    store::{self, Store, budgets, envelopes, envelopes::Envelope, grants, limits},
+};
+
+/// How often a race for a scope is run again.
+const RACES_MAX: usize = 8;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// The consent.
+    pub grant: Grant,
+    /// The sub-agent's allowance.
+    pub envelope: Envelope,
+    /// Its limits and those of every budget that counts the call, in the windows
+    /// that hold `now`.
+    pub limits: Vec<Limit>,
+    /// Postgres' time.
+    pub now: Timestamp,
+}
+
+/// Why there is nothing to stand on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stop {
+    /// An outcome: the call is not allowed.
+    Refused(Refusal),
+    /// An error.
+    Fault(Fault),
+}
+
+impl From<Refusal> for Stop {
+    fn from(it: Refusal) -> Self {
+        Self::Refused(it)
+    }
+}
+
+impl From<Fault> for Stop {
+    fn from(it: Fault) -> Self {
+        Self::Fault(it)
+    }
+}
+
+impl From<store::Error> for Stop {
+    fn from(it: store::Error) -> Self {
+        Self::Fault(it.into())
+    }
+}
+
+/// Looks everything up. Without a grant the answer is the same whether the user or
+/// the server exists or not.
+pub async fn stand(
+    store: &Store,
+    clock: &Clock,
+    host: &HostCaller,
+    (user, server): (&str, &str),
+    choice: &EnvelopeChoice,
+) -> Result<Standing, Stop> {
+    for _ in 0..RACES_MAX {
+        let mut tx = store.call_tx(host.tenant).await?;
+        let grant = grants::in_force(&mut tx, host.tenant, (user, server)).await?;
+        let grant = grant.ok_or(Refusal::NoGrant)?;
+        let parties = Parties {
+            tenant: host.tenant,
+            host: host.host,
+            user: grant.user,
+            server: grant.server,
+            envelope: clock.id(),
+        };
+        let envelope = match choice {
+            EnvelopeChoice::Named { tenant, id } => {
+                let is_own = tenant.is_none_or(|it| it == host.tenant);
+                Some(named(&mut tx, &parties, *id, is_own).await?)
+            }
+            EnvelopeChoice::Scoped(scope) => {
+                get_or_open(&mut tx, clock, (&parties, &grant), scope).await?
+            }
+        };
+        // Somebody else opened it meanwhile; what we made goes with the transaction.
+        let Some(envelope) = envelope else { continue };
+        let now = store::now(&mut tx).await?;
+        let limits = all_limits(&mut tx, &envelope.parties, now).await?;
+        store::commit(tx).await?;
+        return Ok(Standing { grant, envelope, limits, now });
+    }
+    Err(Fault::Shed { retry_after: std::time::Duration::from_millis(100) }.into())
+}
+
+/// An envelope by its name. One of another tenant, host, user or server looks missing.
+async fn named(
+    tx: &mut store::Tx,
+    parties: &Parties,
+    id: EnvelopeId,
+    is_own: bool,
+) -> Result<Envelope, Stop> {
+    let missing = || Fault::NotFound { what: "envelope" };
+    let found = if is_own { envelopes::find(tx, parties.tenant, id).await? } else { None };
+    let found = found.ok_or_else(missing)?;
+    let theirs = Parties { envelope: parties.envelope, ..found.parties };
+    if theirs != *parties {
+        return Err(missing().into());
+    }
+    if found.life.closed_at.is_some() {
+        let problem = "the envelope is closed; open another one".to_owned();
+        return Err(Fault::Precondition { reason: "ENVELOPE_CLOSED", problem }.into());
+    }
+    Ok(found)
+}
+
+/// The envelope's limits and the budgets', those of a new window made now.
+async fn all_limits(
+    tx: &mut store::Tx,
+    parties: &Parties,
+    now: Timestamp,
+) -> Result<Vec<Limit>, Stop> {
+    let tenant = parties.tenant;
+    let mut found = limits::of_envelope(tx, tenant, parties.envelope).await?;
+    let budgets = budgets::that_count(tx, tenant, parties.user, parties.server).await?;
+    let mut wanted = Vec::new();
+    for budget in &budgets {
+        let made = windows::of_budget(tenant, budget, now).map_err(|it| {
+            tracing::error!(budget = %budget.id, error = %it, "a budget has no window now");
+            Fault::Internal
+        })?;
+        wanted.extend(made);
+    }
+    let ids: Vec<LimitId> = wanted.iter().map(|it| it.key.id).collect();
+    let mut known = limits::by_id(tx, tenant, &ids).await?;
+    let missing = |it: &Limit| known.iter().all(|known| known.key != it.key);
+    let fresh: Vec<Limit> = wanted.into_iter().filter(missing).collect();
+    if !fresh.is_empty() {
+        limits::create(tx, &fresh).await?;
+        known = limits::by_id(tx, tenant, &ids).await?;
+    }
+    found.extend(known);
+    Ok(found)
+}
