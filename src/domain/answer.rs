@@ -30,6 +30,8 @@ pub struct Answer {
     pub cut: Option<Cut>,
     /// What the backend counted.
     pub usage: ReportedUsage,
+    /// Whether that count is its last word: the stream came to its end.
+    pub is_final: bool,
     /// Bytes of the answer as they came from the backend, hidden reasoning and
     /// dropped tool calls included.
     pub received_bytes: u64,

@@ -1,0 +1,249 @@
+//! The answer, as far as time, money and the backend let it come.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use futures_util::StreamExt;
+
+use super::{
+    Broker,
+    hold::HeldCall,
+    prompt::prompt,
+    watch::{Progress, Sink},
+};
+use crate::{
+    backend::{self, Event, Events},
+    domain::{
+        answer::{Answer, Finish},
+        message::ToolChoice,
+        outcome::Cut,
+        stop::Matcher,
+        usage::ReportedUsage,
+    },
+};
+
+/// How long the backend's last words are waited for once the model has ended.
+const AFTERWORD: Duration = Duration::from_secs(2);
+
+/// Text of one answer at most, in bytes; a backend that sends more is broken.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A call whose answer has come, whole or not.
+pub(super) struct Answered {
+    pub(super) held: HeldCall,
+    pub(super) answer: Answer,
+    /// What the backend did wrong, where that ended it.
+    pub(super) failure: Option<backend::Error>,
+    /// Whether anything was sent to the backend.
+    pub(super) dispatched: bool,
+}
+
+pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
+    let mut collector = Collector::new(&held);
+    let cut = collector.run(broker, &mut held).await;
+    let Collector { mut answer, matcher, failure, dispatched, .. } = collector;
+    if answer.finish != Some(Finish::StopSequence) {
+        let rest = matcher.finish();
+        if !rest.is_empty() {
+            answer.text.push_str(&rest);
+            // A reader that is gone by now misses only what the reply has as well.
+            let _ = held.request.sink.send(Progress::Text(rest)).await;
+        }
+    }
+    // What was finished was not cut, whatever happened afterwards.
+    answer.cut = cut.filter(|_| answer.finish.is_none());
+    Answered { held, answer, failure, dispatched }
+}
+
+/// What is there so far.
+struct Collector {
+    answer: Answer,
+    matcher: Matcher,
+    failure: Option<backend::Error>,
+    /// Pieces of text so far; a piece is at least one token.
+    pieces: u64,
+    pieces_max: u64,
+    tools_allowed: bool,
+    dispatched: bool,
+    /// One of the request's stop texts was found here.
+    stopped: bool,
+}
+
+impl Collector {
+    fn new(held: &HeldCall) -> Self {
+        let params = &held.request.sampling.params;
+        Self {
+            answer: Answer {
+                text: String::new(),
+                tool_uses: Vec::new(),
+                finish: None,
+                cut: None,
+                usage: ReportedUsage::UNKNOWN,
+                is_final: false,
+                received_bytes: 0,
+                visible_bytes: 0,
+            },
+            matcher: Matcher::new(&params.stop),
+            failure: None,
+            pieces: 0,
+            pieces_max: held.held.answer_tokens,
+            tools_allowed: !params.tools.is_empty()
+                && params.tool_choice != Some(ToolChoice::None),
+            dispatched: false,
+            stopped: false,
+        }
+    }
+
+    /// Asks the backend and takes what it says until something ends it.
+    async fn run(&mut self, broker: &Broker, held: &mut HeldCall) -> Option<Cut> {
+        let started = Progress::Started {
+            call: held.call,
+            envelope: held.standing.envelope.life.id,
+            max_tokens: held.held.answer_tokens,
+        };
+        if held.request.sink.send(started).await.is_err() {
+            return Some(Cut::ClientGone);
+        }
+        let params = &held.request.sampling.params;
+        let prompt = Arc::new(prompt(params, &held.way.model, held.held.answer_tokens));
+        self.dispatched = true;
+        let start = held.way.connection.start(prompt);
+        let mut events = match within(broker, held, None, start).await {
+            Ok(Ok(events)) => events,
+            Ok(Err(failure)) => return self.fail(failure),
+            Err(cut) => return Some(cut),
+        };
+        self.read(broker, held, &mut events).await
+    }
+
+    async fn read(
+        &mut self,
+        broker: &Broker,
+        held: &HeldCall,
+        events: &mut Events,
+    ) -> Option<Cut> {
+        let idle = held.way.connection.profile().idle;
+        loop {
+            let patience = if self.answer.finish.is_some() { AFTERWORD } else { idle };
+            let event = match within(broker, held, Some(patience), events.next()).await {
+                Ok(Some(Ok(event))) => event,
+                Ok(Some(Err(failure))) => return self.fail(failure),
+                Ok(None) if self.answer.finish.is_some() => {
+                    self.answer.is_final = true;
+                    return None;
+                }
+                Ok(None) => return self.fail(backend::Cause::Disconnected.into()),
+                Err(cut) => return Some(cut),
+            };
+            let text = match self.take(event) {
+                Ok(text) => text,
+                Err(cut) => return cut,
+            };
+            if let Some(cut) = show(broker, held, text).await {
+                return Some(cut);
+            }
+        }
+    }
+
+    /// Takes an event in. Returns the text to show, or what ends the answer.
+    fn take(&mut self, event: Event) -> Result<String, Option<Cut>> {
+        match event {
+            Event::Text(piece) => return self.take_text(&piece),
+            Event::Hidden(bytes) => self.answer.received_bytes += bytes,
+            Event::ToolUse(it) => {
+                self.see(it.name.len().saturating_add(it.input.as_str().len()));
+                if self.tools_allowed {
+                    self.answer.tool_uses.push(it);
+                }
+            }
+            Event::Usage(it) => {
+                self.answer.usage = it;
+                self.answer.is_final = self.answer.finish.is_some() && !self.stopped;
+                let output = [it.output, it.reasoning].into_iter().flatten();
+                let generated = output.fold(0_i64, i64::saturating_add);
+                let beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
+                if beyond && self.answer.finish.is_none() {
+                    return Err(Some(Cut::Budget));
+                }
+            }
+            Event::Finish(it) => self.answer.finish = self.answer.finish.take().or(Some(it)),
+        }
+        Ok(String::new())
+    }
+
+    fn take_text(&mut self, piece: &str) -> Result<String, Option<Cut>> {
+        if self.stopped {
+            // The backend does not stop where the request says: close the connection.
+            return Err(None);
+        }
+        self.see(piece.len());
+        self.pieces += 1;
+        // More pieces than tokens were held: the backend goes on beyond the hold.
+        if self.pieces > self.pieces_max {
+            return Err(Some(Cut::Budget));
+        }
+        if self.answer.text.len().saturating_add(piece.len()) > ANSWER_BYTES_MAX {
+            return Err(self.fail(backend::Cause::TooLarge.into()));
+        }
+        let fed = self.matcher.feed(piece);
+        self.answer.text.push_str(&fed.text);
+        if fed.hit {
+            self.answer.finish = Some(Finish::StopSequence);
+            self.stopped = true;
+        }
+        Ok(fed.text)
+    }
+
+    fn see(&mut self, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.answer.received_bytes = self.answer.received_bytes.saturating_add(bytes);
+        self.answer.visible_bytes = self.answer.visible_bytes.saturating_add(bytes);
+    }
+
+    fn fail(&mut self, failure: backend::Error) -> Option<Cut> {
+        self.failure = Some(failure);
+        Some(Cut::Backend)
+    }
+}
+
+/// Shows text to whoever watches, for as long as there is time.
+async fn show(broker: &Broker, held: &HeldCall, text: String) -> Option<Cut> {
+    if text.is_empty() {
+        return None;
+    }
+    let sink: &Sink = &held.request.sink;
+    match within(broker, held, None, sink.send(Progress::Text(text))).await {
+        Ok(Ok(())) => None,
+        Ok(Err(_)) => Some(Cut::ClientGone),
+        Err(cut) => Some(cut),
+    }
+}
+
+/// Waits for `work` until something more urgent ends the call.
+async fn within<T>(
+    broker: &Broker,
+    held: &HeldCall,
+    patience: Option<Duration>,
+    work: impl Future<Output = T>,
+) -> Result<T, Cut> {
+    let idle = async {
+        match patience {
+            Some(time) => broker.clock.sleep(time).await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        () = held.request.gone.cancelled() => Err(Cut::ClientGone),
+        () = until(held.deadline.at) => Err(Cut::Deadline),
+        () = broker.shutdown.cancelled() => Err(Cut::Shutdown),
+        it = work => Ok(it),
+        () = idle => Err(Cut::Idle),
+    }
+}
+
+async fn until(at: Instant) {
+    tokio::time::sleep_until(at.into()).await;
+}
