@@ -2,4 +2,5 @@
 
 pub mod backend;
 pub mod domain;
+pub mod net;
 pub mod proto;

@@ -2,6 +2,7 @@
 //! decides on budgets nor retries.
 
 mod finish;
+pub mod openai;
 pub mod scripted;
 
 use std::{sync::Arc, time::Duration};

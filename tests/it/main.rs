@@ -3,3 +3,4 @@
 #![expect(clippy::disallowed_methods, reason = "tests read the clock and spawn their servers")]
 
 mod backend;
+mod support;

@@ -1,6 +1,11 @@
 //! Backends, each by itself.
 
+mod contract;
+mod dialects;
+mod refusals;
+mod requests;
 mod scripted;
+mod sse;
 mod stop;
 
 use std::sync::Arc;

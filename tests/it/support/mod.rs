@@ -1,0 +1,3 @@
+//! What several areas lean on.
+
+pub(crate) mod vendor;
