@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, redirect, retry};
+use reqwest::{Client, ClientBuilder, redirect, retry};
 use rustls::crypto::{CryptoProvider, ring};
 
 /// The longest time until a connection stands.
@@ -14,16 +14,28 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 /// Unused connections kept a host.
 const IDLE_PER_HOST_MAX: usize = 64;
 
-/// No client can be made, for want of certificates as a rule.
+/// No client can be made.
 #[derive(Debug, thiserror::Error)]
 #[error("no HTTP client can be made: {0}")]
 pub struct Error(#[from] reqwest::Error);
 
 /// Makes the client; clones share its connections. It has no time limit beyond the
 /// connection: who calls bounds the wait.
+///
+/// On a machine without certificates, such as a bare container, it trusts nobody:
+/// plain http works, and every https server is unreachable.
 pub fn client() -> Result<Client, Error> {
     install_provider();
-    let client = Client::builder()
+    if let Ok(client) = builder().build() {
+        return Ok(client);
+    }
+    let client = builder().tls_certs_only([]).build()?;
+    tracing::warn!("no CA certificates were found: no https backend can be reached");
+    Ok(client)
+}
+
+fn builder() -> ClientBuilder {
+    Client::builder()
         .redirect(redirect::Policy::none())
         .referer(false)
         // A request that may have been billed is repeated by nobody but the core.
@@ -33,8 +45,6 @@ pub fn client() -> Result<Client, Error> {
         .pool_idle_timeout(IDLE_TIMEOUT)
         .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
         .user_agent(concat!("bursar/", env!("CARGO_PKG_VERSION")))
-        .build()?;
-    Ok(client)
 }
 
 /// Makes ring the process's cryptography. Later calls change nothing.

@@ -97,11 +97,19 @@ impl Reader {
     }
 
     fn frame(&mut self, frame: &Frame) -> Result<(), Cause> {
-        let data = frame.data.trim();
-        let Some(answer) = &mut self.answer else { return Ok(()) };
         if frame.error {
             return Err(Cause::ErrorFrame);
         }
+        let data = frame.data.trim();
+        // Some vendors leave out the blank line between two events.
+        if data.contains('\n') && Fields::parse(data).is_none() {
+            return data.lines().try_for_each(|it| self.data(it.trim()));
+        }
+        self.data(data)
+    }
+
+    fn data(&mut self, data: &str) -> Result<(), Cause> {
+        let Some(answer) = &mut self.answer else { return Ok(()) };
         match data {
             "[DONE]" => self.end(true),
             "" | "null" => {}

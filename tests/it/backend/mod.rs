@@ -7,6 +7,7 @@ mod requests;
 mod scripted;
 mod sse;
 mod stop;
+mod tool_calls;
 
 use std::sync::Arc;
 
