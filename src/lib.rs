@@ -3,12 +3,16 @@
 pub mod app;
 pub mod backend;
 pub mod budget;
-pub mod clock;
+pub mod call;
 pub mod catalogue;
 pub mod cli;
 pub mod client;
+pub mod clock;
 pub mod domain;
+pub mod envelope;
 pub mod identity;
+pub mod net;
 pub mod proto;
+pub mod routing;
 pub mod store;
 pub mod transport;

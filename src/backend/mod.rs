@@ -2,6 +2,7 @@
 //! decides on budgets nor retries.
 
 mod finish;
+pub mod openai;
 pub mod scripted;
 
 use std::{sync::Arc, time::Duration};
@@ -51,7 +52,7 @@ pub enum Event {
     ToolUse(ToolUse),
     /// What the backend has counted so far; the last one stands.
     Usage(ReportedUsage),
-    /// How the model ended.
+    /// How the model ended; always the last event.
     Finish(Finish),
 }
 
@@ -92,6 +93,12 @@ pub enum Cause {
     /// The provider's account is empty; not the caller's fault.
     #[error("the backend's account has no quota left (status {0})")]
     Quota(u16),
+    /// The provider's filter would not have the prompt, with this status.
+    #[error("the provider's filter refused the prompt (status {0})")]
+    Filtered(u16),
+    /// The request holds what the backend's dialect cannot say; nothing was sent.
+    #[error("the backend cannot take a part of this request")]
+    Unsupported,
     /// The connection broke.
     #[error("the backend closed the connection")]
     Disconnected,
@@ -115,8 +122,10 @@ impl Error {
     /// Whether this certainly cost nothing, by the backend's profile.
     pub fn is_unbilled(&self, profile: &Profile) -> bool {
         match self.cause {
-            Cause::Unreachable | Cause::NoKey => true,
-            Cause::Status(it) | Cause::Quota(it) => profile.unbilled_statuses.contains(&it),
+            Cause::Unreachable | Cause::NoKey | Cause::Unsupported => true,
+            Cause::Status(it) | Cause::Quota(it) | Cause::Filtered(it) => {
+                profile.unbilled_statuses.contains(&it)
+            }
             Cause::Disconnected | Cause::ErrorFrame | Cause::Malformed | Cause::TooLarge => false,
         }
     }

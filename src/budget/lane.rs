@@ -135,7 +135,8 @@ impl Lane {
                     Ok(at) => return Ok((plan, Some(at))),
                     Err(store::Error::Stale | store::Error::Duplicate(_)) => {}
                     Err(it) => {
-                        *uncertain = Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
+                        *uncertain =
+                            Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
                         return Err(it);
                     }
                 }
@@ -156,7 +157,9 @@ impl Lane {
         let open = locked.open_holds(&hold_ids(commands)).await?;
         if let Some(earlier) = uncertain.take() {
             let written = match witness(&earlier, commands) {
-                Some(Witness::Hold(id)) => open.iter().find(|it| it.id == id).map(|it| it.incurred_at),
+                Some(Witness::Hold(id)) => {
+                    open.iter().find(|it| it.id == id).map(|it| it.incurred_at)
+                }
                 Some(Witness::Entry(end, booking)) => {
                     let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
                     is_ours.then_some(locked.now)
@@ -243,10 +246,9 @@ fn answer_hold(
 
 fn answer_end(command: EndCommand, decided: &Decided, plan: &Plan) {
     let answer = match decided {
-        Decided::End(booking) => Ok(Ended::Booked {
-            booking: *booking,
-            limits: plan.limits_after(&command.hold),
-        }),
+        Decided::End(booking) => {
+            Ok(Ended::Booked { booking: *booking, limits: plan.limits_after(&command.hold) })
+        }
         Decided::Gone => Ok(Ended::AlreadyResolved),
         Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
     };
@@ -268,7 +270,11 @@ fn void(held: Held) -> Command {
 
 fn fail(commands: Vec<Command>, error: store::Error) {
     let text = error.to_string();
-    tracing::warn!(commands = commands.len(), error = text, "a batch of holds and settlements failed");
+    tracing::warn!(
+        commands = commands.len(),
+        error = text,
+        "a batch of holds and settlements failed"
+    );
     let mut first = Some(error);
     for command in commands {
         let error = first.take().unwrap_or_else(|| store::Error::Retry("batch".to_owned()));

@@ -18,8 +18,8 @@ use std::{
 
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
-pub use command::{Ended, Error, Held, Order, Slot, Verdict};
 use command::{Command, EndCommand, HoldCommand};
+pub use command::{Ended, Error, Held, Order, Slot, Verdict};
 pub use lane::Lane;
 
 use crate::{
@@ -64,7 +64,8 @@ impl Engine {
     /// The engine and its lanes, which somebody has to run. A tenant always has the
     /// same lane.
     pub fn new(store: &Store, clock: &Clock, lanes: usize) -> (Self, Vec<Lane>) {
-        let (doors, lanes): (Vec<_>, Vec<_>) = (0..lanes.max(1)).map(|_| lane(store, clock)).unzip();
+        let (doors, lanes): (Vec<_>, Vec<_>) =
+            (0..lanes.max(1)).map(|_| lane(store, clock)).unzip();
         (Self { lanes: doors.into(), tenants: Arc::default() }, lanes)
     }
 

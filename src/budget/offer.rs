@@ -1,11 +1,6 @@
 //! What a call may hold: a model at its terms, and how far down it may be clamped.
 
-use crate::domain::{
-    hold::Terms,
-    limit::LimitKind,
-    money::Amount,
-    price::Price,
-};
+use crate::domain::{hold::Terms, limit::LimitKind, money::Amount, price::Price};
 
 /// Fewer tokens than this are no use as an answer, unless the request itself asks
 /// for fewer.
@@ -126,7 +121,6 @@ impl Offer {
         let Some(room) = room.tokens else { return u64::MAX };
         u64::try_from(room).unwrap_or(0).saturating_sub(prompt_tokens)
     }
-
 }
 
 /// An explicitly free call needs no room in money.

@@ -48,7 +48,11 @@ pub fn of_envelope(
 }
 
 /// The limits of a budget in the window that holds `now`, unused.
-pub fn of_budget(tenant: TenantId, budget: &Budget, now: Timestamp) -> Result<Vec<Limit>, NoWindow> {
+pub fn of_budget(
+    tenant: TenantId,
+    budget: &Budget,
+    now: Timestamp,
+) -> Result<Vec<Limit>, NoWindow> {
     let window = budget.period.window(now, &time_zone(&budget.time_zone)?)?;
     let limit = |(kind, amount)| Limit {
         key: LimitKey {

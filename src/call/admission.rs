@@ -2,10 +2,7 @@
 
 use super::{Broker, End, Request};
 use crate::{
-    domain::{
-        outcome::Refusal,
-        request::Origin,
-    },
+    domain::{outcome::Refusal, request::Origin},
     envelope::{Standing, stand},
 };
 

@@ -69,6 +69,8 @@ struct Collector {
     dispatched: bool,
     /// One of the request's stop texts was found here.
     stopped: bool,
+    /// The backend has counted more tokens than were held.
+    is_beyond: bool,
 }
 
 impl Collector {
@@ -89,10 +91,10 @@ impl Collector {
             failure: None,
             pieces: 0,
             pieces_max: held.held.answer_tokens,
-            tools_allowed: !params.tools.is_empty()
-                && params.tool_choice != Some(ToolChoice::None),
+            tools_allowed: !params.tools.is_empty() && params.tool_choice != Some(ToolChoice::None),
             dispatched: false,
             stopped: false,
+            is_beyond: false,
         }
     }
 
@@ -118,22 +120,14 @@ impl Collector {
         self.read(broker, held, &mut events).await
     }
 
-    async fn read(
-        &mut self,
-        broker: &Broker,
-        held: &HeldCall,
-        events: &mut Events,
-    ) -> Option<Cut> {
+    async fn read(&mut self, broker: &Broker, held: &HeldCall, events: &mut Events) -> Option<Cut> {
         let idle = held.way.connection.profile().idle;
         loop {
             let patience = if self.answer.finish.is_some() { AFTERWORD } else { idle };
             let event = match within(broker, held, Some(patience), events.next()).await {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(failure))) => return self.fail(failure),
-                Ok(None) if self.answer.finish.is_some() => {
-                    self.answer.is_final = true;
-                    return None;
-                }
+                Ok(None) if self.answer.finish.is_some() => return None,
                 Ok(None) => return self.fail(backend::Cause::Disconnected.into()),
                 Err(cut) => return Some(cut),
             };
@@ -153,22 +147,26 @@ impl Collector {
             Event::Text(piece) => return self.take_text(&piece),
             Event::Hidden(bytes) => self.answer.received_bytes += bytes,
             Event::ToolUse(it) => {
-                self.see(it.name.len().saturating_add(it.input.as_str().len()));
+                // Its bytes may have been counted already while they came.
+                let bytes = it.name.len().saturating_add(it.input.as_str().len());
+                let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+                let visible = self.answer.visible_bytes.saturating_add(bytes);
+                self.answer.visible_bytes = visible;
+                self.answer.received_bytes = self.answer.received_bytes.max(visible);
                 if self.tools_allowed {
                     self.answer.tool_uses.push(it);
                 }
             }
             Event::Usage(it) => {
                 self.answer.usage = it;
-                self.answer.is_final = self.answer.finish.is_some() && !self.stopped;
                 let output = [it.output, it.reasoning].into_iter().flatten();
                 let generated = output.fold(0_i64, i64::saturating_add);
-                let beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
-                if beyond && self.answer.finish.is_none() {
-                    return Err(Some(Cut::Budget));
-                }
+                self.is_beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
             }
-            Event::Finish(it) => self.answer.finish = self.answer.finish.take().or(Some(it)),
+            Event::Finish(it) => {
+                self.answer.is_final = !self.stopped;
+                self.answer.finish = self.answer.finish.take().or(Some(it));
+            }
         }
         Ok(String::new())
     }
@@ -181,7 +179,7 @@ impl Collector {
         self.see(piece.len());
         self.pieces += 1;
         // More pieces than tokens were held: the backend goes on beyond the hold.
-        if self.pieces > self.pieces_max {
+        if self.pieces > self.pieces_max || self.is_beyond {
             return Err(Some(Cut::Budget));
         }
         if self.answer.text.len().saturating_add(piece.len()) > ANSWER_BYTES_MAX {
@@ -203,6 +201,9 @@ impl Collector {
     }
 
     fn fail(&mut self, failure: backend::Error) -> Option<Cut> {
+        if matches!(failure.cause, backend::Cause::Filtered(_)) {
+            self.answer.finish = Some(Finish::Refusal);
+        }
         self.failure = Some(failure);
         Some(Cut::Backend)
     }

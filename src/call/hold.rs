@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
 use super::{
     Broker, End, Request,
     admission::{Admitted, look_up},
@@ -16,9 +14,9 @@ use crate::{
         fault::Fault,
         ids::CallId,
         limit::{Limit, LimitKey, Owner},
-        outcome::{Bounded, Cut, LimitStatus},
+        outcome::{Cut, LimitStatus},
     },
-    envelope::Standing,
+    envelope::{Standing, seconds},
 };
 
 /// How long a hold outlives its call's deadline before the reaper takes it: time
@@ -112,29 +110,9 @@ fn ended(standing: &Standing, key: LimitKey) -> bool {
 }
 
 fn out_of_time(request: &Request, standing: &Standing) -> End {
-    exhausted(request, standing, seconds(standing, standing.now), Some(Cut::Deadline))
+    exhausted(request, standing, seconds(&standing.envelope, standing.now), Some(Cut::Deadline))
 }
 
-/// The envelope's seconds, as a limit.
-pub(super) fn seconds(standing: &Standing, now: Timestamp) -> LimitStatus {
-    let life = &standing.envelope.life;
-    let limit = standing.envelope.allowance.seconds;
-    LimitStatus {
-        owner: Owner::Envelope(life.id),
-        kind: Bounded::Seconds,
-        held: 0,
-        settled: now.duration_since(life.opened_at).as_secs().clamp(0, limit),
-        overrun: 0,
-        limit,
-        resets_at: None,
-    }
-}
-
-fn exhausted(
-    request: &Request,
-    standing: &Standing,
-    limit: LimitStatus,
-    cut: Option<Cut>,
-) -> End {
+fn exhausted(request: &Request, standing: &Standing, limit: LimitStatus, cut: Option<Cut>) -> End {
     End::Reply(Box::new(Reply::exhausted(request, standing, limit, cut)))
 }

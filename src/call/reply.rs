@@ -2,7 +2,6 @@
 
 use super::{
     End, Request,
-    hold::seconds,
     meta::meta,
     settlement::{HeldParts, Parts, Settled},
 };
@@ -147,17 +146,16 @@ const EXHAUSTED: &str = "budgetExhausted";
 /// The reply of a call that was made; an error when its backend failed and nothing
 /// was delivered.
 pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
-    let Settled { answered: Parts { held, mut answer, failure }, truth, money, limits, pending } =
-        settled;
+    let Settled { answered, truth, money, limits, pending, now } = settled;
+    let Parts { held, mut answer, failure } = answered;
     let ending = ending(&held, &answer, failure.as_ref())?;
     let life = held.standing.envelope.life;
     let estimated = pending || truth.certainty != Certainty::Exact;
-    let now = held.standing.now.max(truth_time(&held));
     let left = envelope::left(&life, &limits, now);
     let limit = match ending.limit {
         Responsible::None => None,
         Responsible::Clamp => held.clamped_by,
-        Responsible::Seconds => Some(seconds(&held.standing, now)),
+        Responsible::Seconds => Some(envelope::seconds(&held.standing.envelope, now)),
     };
     let meta = meta((ending.outcome, ending.cut), (life.id, limit.as_ref()), &left);
     let stop_reason = stop_reason(&ending, &answer);
@@ -244,10 +242,8 @@ fn shutting_down() -> Fault {
 }
 
 fn backend_failed(held: &HeldParts, failure: Option<&backend::Error>) -> Fault {
-    let problem = failure.map_or_else(
-        || "the backend was silent for too long".to_owned(),
-        ToString::to_string,
-    );
+    let problem = failure
+        .map_or_else(|| "the backend was silent for too long".to_owned(), ToString::to_string);
     tracing::warn!(
         call = %held.call, backend = held.way.backend_name, model = held.way.model.alias, problem,
         "a backend failed with nothing delivered"
@@ -296,12 +292,14 @@ fn warnings(held: &HeldParts, answer: &Answer, pending: bool) -> Vec<String> {
     let mut warnings = held.request.sampling.warnings.clone();
     let wanted = held.request.sampling.params.max_tokens;
     if held.answer_tokens < wanted {
-        let whose = if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
+        let whose =
+            if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
         let granted = held.answer_tokens;
         warnings.push(format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"));
     }
     if answer.finish == Some(Finish::ToolUse) && answer.tool_uses.is_empty() {
-        warnings.push("the model called a tool that was not on offer; the call was dropped".to_owned());
+        warnings
+            .push("the model called a tool that was not on offer; the call was dropped".to_owned());
     }
     if pending {
         warnings.push("the booking is delayed; until then the whole hold counts".to_owned());

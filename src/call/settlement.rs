@@ -1,10 +1,8 @@
 //! What the call truly used, as far as is known, and its booking.
 
-use super::{
-    Broker,
-    answer::Answered,
-    hold::HeldCall,
-};
+use jiff::Timestamp;
+
+use super::{Broker, answer::Answered, hold::HeldCall};
 use crate::{
     budget::{Ended, late},
     domain::{
@@ -30,6 +28,8 @@ pub(super) struct Settled {
     pub(super) limits: Vec<Limit>,
     /// Set when the booking is still to come.
     pub(super) pending: bool,
+    /// When it ended.
+    pub(super) now: Timestamp,
 }
 
 /// What is left of the stage before once the hold is gone.
@@ -95,7 +95,14 @@ pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
         answer_tokens: held.answer_tokens,
         clamped_by: held.clamped_by,
     };
-    Settled { answered: Parts { held, answer, failure }, truth, money, limits, pending }
+    Settled {
+        answered: Parts { held, answer, failure },
+        truth,
+        money,
+        limits,
+        pending,
+        now: broker.clock.now(),
+    }
 }
 
 /// Replaces what is known anew.
@@ -112,7 +119,7 @@ fn overlay(limits: &mut [Limit], fresh: Vec<Limit>) {
 fn truth(answered: &Answered) -> (EntryKind, Truth) {
     let Answered { held, answer, failure, dispatched } = answered;
     let profile = held.way.connection.profile();
-    let nothing_came = answer.received_bytes == 0 && answer.finish.is_none();
+    let nothing_came = answer.received_bytes == 0;
     let unbilled = failure.as_ref().is_some_and(|it| it.is_unbilled(profile));
     if !dispatched || (nothing_came && unbilled) {
         return (EntryKind::Void, Truth::nothing(answer.cut));
@@ -128,10 +135,8 @@ fn truth(answered: &Answered) -> (EntryKind, Truth) {
 fn used(held: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
     let hold = &held.held.hold;
     let Some(prices) = hold.terms.prices else { return Truth::whole_hold(hold, answer.cut) };
-    let seen = Traffic {
-        prompt_tokens_max: held.way.prompt_tokens,
-        answer_bytes: answer.visible_bytes,
-    };
+    let seen =
+        Traffic { prompt_tokens_max: held.way.prompt_tokens, answer_bytes: answer.visible_bytes };
     let Ok(claimed) = answer.usage.believed(seen) else {
         let disputed = Certainty::Disputed(answer.usage);
         return Ok(Truth { certainty: disputed, ..Truth::whole_hold(hold, answer.cut)? });
@@ -144,11 +149,8 @@ fn used(held: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
         return Truth::whole_hold(hold, answer.cut);
     }
     // What arrived is at most so many tokens; the claim, where there is one, may be more.
-    let arrived = Usage {
-        input: held.way.prompt_tokens,
-        output: answer.received_bytes,
-        ..Usage::default()
-    };
+    let arrived =
+        Usage { input: held.way.prompt_tokens, output: answer.received_bytes, ..Usage::default() };
     let bound = priced(hold, &prices, arrived, Certainty::Estimated, answer)?;
     let claim = claimed.map(|it| priced(hold, &prices, it, Certainty::Estimated, answer));
     let most = match claim.transpose()? {

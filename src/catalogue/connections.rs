@@ -6,15 +6,23 @@ use std::{
 };
 
 use crate::{
-    backend::{self, scripted::Scripted},
+    backend::{
+        self,
+        openai::{Key, OpenAi},
+        scripted::Scripted,
+    },
     domain::{
         ids::BackendId,
         model::{Backend, BackendKind},
     },
+    net,
 };
 
 /// Backends kept at once.
 const KEPT_MAX: usize = 10_000;
+
+/// Finds a secret by the name of its environment variable.
+pub type Secrets = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A live backend.
 pub type Connection = Arc<dyn backend::Backend>;
@@ -23,14 +31,16 @@ pub type Connection = Arc<dyn backend::Backend>;
 #[derive(Clone)]
 pub struct Connections {
     scripted: bool,
+    client: net::Client,
+    secrets: Secrets,
     kept: Arc<Mutex<HashMap<BackendId, (Backend, Connection)>>>,
 }
 
 impl Connections {
     /// `scripted`: whether the scripted backend may be used, which is for
-    /// demonstrations and tests alone.
-    pub fn new(scripted: bool) -> Self {
-        Self { scripted, kept: Arc::default() }
+    /// demonstrations and tests alone. `secrets`: how keys are found by name.
+    pub fn new(scripted: bool, secrets: Secrets) -> Result<Self, net::Error> {
+        Ok(Self { scripted, client: net::client()?, secrets, kept: Arc::default() })
     }
 
     /// The adapter of a backend; none when its kind is not allowed here.
@@ -52,7 +62,28 @@ impl Connections {
             BackendKind::Scripted if self.scripted => {
                 Some(Arc::new(Scripted::with_profile(backend.profile.clone())))
             }
-            BackendKind::Scripted | BackendKind::OpenAi => None,
+            BackendKind::Scripted => None,
+            BackendKind::OpenAi => self.open_ai(backend),
         }
+    }
+
+    /// None, with a line in the log, when its key is missing or unusable.
+    fn open_ai(&self, backend: &Backend) -> Option<Connection> {
+        let unusable = |problem: &str| {
+            tracing::error!(backend = backend.name, problem, "a backend cannot be used");
+        };
+        let key = if backend.key_env.is_empty() {
+            None
+        } else {
+            let Some(secret) = (self.secrets)(&backend.key_env) else {
+                unusable("the environment variable with its key is not set");
+                return None;
+            };
+            let parsed = Key::parse(&secret).map_err(|_| unusable("its key is not a valid header"));
+            Some(parsed.ok()?)
+        };
+        let made =
+            OpenAi::new(&backend.base_url, key, backend.profile.clone(), self.client.clone());
+        Some(Arc::new(made.map_err(|_| unusable("its base URL is not valid")).ok()?))
     }
 }

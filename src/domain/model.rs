@@ -83,7 +83,7 @@ pub struct Profile {
 impl Default for Profile {
     fn default() -> Self {
         Self {
-            unbilled_statuses: vec![400, 401, 403, 404, 429],
+            unbilled_statuses: vec![400, 401, 402, 403, 404, 429],
             stops_on_disconnect: false,
             max_completion_tokens: false,
             no_stream_options: false,

@@ -21,7 +21,7 @@ use crate::{
         ids::{EnvelopeId, GrantId, HostId, TenantId},
         limit::{Limit, LimitKind, Owner},
         money::Amount,
-        outcome::Refusal,
+        outcome::{Bounded, LimitStatus, Refusal},
     },
     identity::HostCaller,
     store::{self, Store, envelopes, grants, identity, limits},
@@ -144,11 +144,8 @@ pub async fn list(
     page: (Option<Uuid>, i64),
 ) -> Result<Vec<View>, Fault> {
     let mut tx = store.report_tx(viewer.tenant).await?;
-    let mut filter = envelopes::Filter {
-        host: viewer.host.map(HostId::uuid),
-        user: None,
-        server: None,
-    };
+    let mut filter =
+        envelopes::Filter { host: viewer.host.map(HostId::uuid), user: None, server: None };
     if let Some(name) = user {
         let Some(id) = identity::user(&mut tx, viewer.tenant, name).await? else {
             return Ok(Vec::new());
@@ -186,6 +183,20 @@ async fn view(tx: &mut store::Tx, envelope: envelopes::Envelope) -> Result<View,
     let limits = limits::of_envelope(tx, parties.tenant, parties.envelope).await?;
     let now = store::now(tx).await?;
     Ok(View { envelope, user, server, limits, now })
+}
+
+/// An envelope's seconds, as a limit.
+pub fn seconds(envelope: &envelopes::Envelope, now: Timestamp) -> LimitStatus {
+    let limit = envelope.allowance.seconds;
+    LimitStatus {
+        owner: Owner::Envelope(envelope.life.id),
+        kind: Bounded::Seconds,
+        held: 0,
+        settled: now.duration_since(envelope.life.opened_at).as_secs().clamp(0, limit),
+        overrun: 0,
+        limit,
+        resets_at: None,
+    }
 }
 
 /// What is left of an envelope whose limits stand like this.

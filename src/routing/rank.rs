@@ -67,11 +67,8 @@ fn reasons(it: &Candidate<'_>, wishes: &Preferences, cheapest: i128) -> Vec<Stri
         it.model.speed,
         it.model.intelligence
     ));
-    let stated = [
-        ("cost", wishes.cost),
-        ("speed", wishes.speed),
-        ("intelligence", wishes.intelligence),
-    ];
+    let stated =
+        [("cost", wishes.cost), ("speed", wishes.speed), ("intelligence", wishes.intelligence)];
     let stated = stated.iter().filter_map(|(name, it)| {
         let thousandths = it.as_ref()?.thousandths();
         Some(format!("{name} {}.{:03}", thousandths / 1000, thousandths % 1000))

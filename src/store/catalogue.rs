@@ -6,11 +6,7 @@ use jiff::civil::Date;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{
-    Error,
-    batch::signed,
-    instant::Day,
-};
+use super::{Error, batch::signed, instant::Day};
 use crate::domain::{
     ids::{BackendId, FxRateId, ModelId, PriceVersionId, TenantId},
     model::{Backend, BackendKind, Model, Profile},

@@ -13,7 +13,7 @@ use crate::domain::{
     charge::Split,
     entry::{Booking, EntryKind, Resolution},
     fx::{Cost, FxQuote},
-    ids::{EntryId, HoldId, PriceVersionId, TenantId},
+    ids::{EntryId, EnvelopeId, HoldId, HostId, PriceVersionId, TenantId},
     limit::LimitKey,
     money::Amount,
 };
@@ -22,8 +22,11 @@ use crate::domain::{
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     pub(crate) kind: EntryKind,
-    /// Whether its amounts were our own bound.
-    pub(crate) estimated: bool,
+    /// Whose it is.
+    pub(crate) host: HostId,
+    pub(crate) envelope: EnvelopeId,
+    /// Whether the host ran the model itself.
+    pub(crate) by_host: bool,
     pub(crate) fx: FxQuote,
     pub(crate) price_version: Option<PriceVersionId>,
     pub(crate) limits: Vec<LimitKey>,
@@ -64,7 +67,9 @@ pub(crate) async fn resolution(
 fn resolved(row: &PgRow, tenant: TenantId) -> Result<Resolved, Error> {
     Ok(Resolved {
         kind: entry_kind(row.try_get("kind")?)?,
-        estimated: row.try_get::<&str, _>("certainty")? != "exact",
+        host: row.try_get::<Uuid, _>("host_id")?.into(),
+        envelope: row.try_get::<Uuid, _>("envelope_id")?.into(),
+        by_host: row.try_get("by_host")?,
         fx: fx(row)?,
         price_version: row.try_get::<Option<Uuid>, _>("price_version_id")?.map(Into::into),
         limits: limits(row, tenant)?,

@@ -83,7 +83,8 @@ pub(crate) async fn find(
 ) -> Result<Option<Listed>, Error> {
     let statement =
         sqlx::AssertSqlSafe(format!("{SELECT} where g.tenant_id = $1 and g.grant_id = $2"));
-    let row = sqlx::query(statement).bind(tenant.uuid()).bind(id).fetch_optional(connection).await?;
+    let row =
+        sqlx::query(statement).bind(tenant.uuid()).bind(id).fetch_optional(connection).await?;
     row.map(|it| listed(&it)).transpose()
 }
 

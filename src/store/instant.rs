@@ -38,7 +38,8 @@ impl PgHasArrayType for Instant {
 
 impl Encode<'_, Postgres> for Instant {
     fn encode_by_ref(&self, buf: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
-        let micros = self.0.as_microsecond().checked_sub(EPOCH_MICROS).ok_or("instant out of range")?;
+        let micros =
+            self.0.as_microsecond().checked_sub(EPOCH_MICROS).ok_or("instant out of range")?;
         buf.extend_from_slice(&micros.to_be_bytes());
         Ok(IsNull::No)
     }

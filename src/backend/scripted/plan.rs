@@ -82,7 +82,7 @@ struct Ended {
     tokens: u64,
 }
 
-/// The last words, in the order in which OpenAI sends them: the usage comes last.
+/// The last words: what was used, then how it ended.
 fn end(script: &Script, prompt: &Prompt, steps: &mut Vec<Step>, ended: &Ended) {
     let reason = match &script.finish {
         _ if ended.cut => finish::Reason::Ended(Finish::MaxTokens),
@@ -90,14 +90,6 @@ fn end(script: &Script, prompt: &Prompt, steps: &mut Vec<Step>, ended: &Ended) {
         None if script.tool_calls.is_empty() => finish::Reason::Ended(Finish::EndTurn),
         None => finish::Reason::Ended(Finish::ToolUse),
     };
-    match reason {
-        finish::Reason::Ended(it) => steps.push(Step::Emit(Event::Finish(it))),
-        finish::Reason::Failed => {
-            steps.push(Step::Fail(Cause::ErrorFrame));
-            return;
-        }
-        finish::Reason::None => {}
-    }
     let counted = || ReportedUsage {
         input: i64::try_from(prompt_words(prompt)).ok(),
         output: i64::try_from(ended.tokens).ok(),
@@ -106,6 +98,11 @@ fn end(script: &Script, prompt: &Prompt, steps: &mut Vec<Step>, ended: &Ended) {
     let usage = script.usage.unwrap_or_else(counted);
     if usage != ReportedUsage::UNKNOWN {
         steps.push(Step::Emit(Event::Usage(usage)));
+    }
+    match reason {
+        finish::Reason::Ended(it) => steps.push(Step::Emit(Event::Finish(it))),
+        finish::Reason::Failed => steps.push(Step::Fail(Cause::ErrorFrame)),
+        finish::Reason::None => {}
     }
 }
 

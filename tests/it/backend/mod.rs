@@ -1,7 +1,13 @@
 //! Backends, each by itself.
 
+mod contract;
+mod dialects;
+mod refusals;
+mod requests;
 mod scripted;
+mod sse;
 mod stop;
+mod tool_calls;
 
 use std::sync::Arc;
 

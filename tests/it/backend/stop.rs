@@ -47,6 +47,8 @@ fn a_stop_text_is_never_delivered_and_nothing_after_it() {
     check(&["END"], &["one EN"], "one EN", false);
     check(&["\n\n"], &["a\n", "b\n", "\nc"], "a\nb", true);
     check(&["aab"], &["aa", "aab", "x"], "aa", true);
+    check(&["aab"], &["aaab"], "a", true);
+    check(&["ababac"], &["abab", "abac"], "ab", true);
     check(&["abcd", "bc"], &["abcd"], "a", true);
     check(&["bc", "abc"], &["xabc"], "x", true);
     check(&["è", "🦀"], &["é", "e", "🦁", "🦀"], "ée🦁", true);
@@ -66,8 +68,8 @@ fn harmless_text_is_not_held_back() {
 proptest! {
     #[test]
     fn chunks_make_no_difference(
-        stops in prop::collection::vec("[abé🦀]{0,4}", 0..4),
-        chunks in prop::collection::vec("[abé🦀]{0,5}", 0..12),
+        stops in prop::collection::vec("[abé]{0,5}", 0..4),
+        chunks in prop::collection::vec("[abé]{0,5}", 0..12),
     ) {
         let chunks: Vec<&str> = chunks.iter().map(String::as_str).collect();
         prop_assert_eq!(deliver(&stops, &chunks), model(&stops, &chunks.concat()));

@@ -4,6 +4,7 @@
 #[expect(dead_code, reason = "used as soon as there is a command to start")]
 mod broker;
 mod temp;
+pub(crate) mod vendor;
 
 use std::{
     sync::{

@@ -1,0 +1,324 @@
+//! Holds of hosts that run their own model: the same envelope, the same budgets,
+//! with the host's word for what was used.
+
+use std::time::Duration;
+
+use super::{Standing, Stop, left, stand};
+use crate::{
+    budget::{
+        Ended, Engine, Order, Verdict,
+        decide::Ask,
+        late::{self, Late},
+        offer::{Offer, Size},
+    },
+    catalogue::Catalogue,
+    clock::Clock,
+    domain::{
+        charge::Split,
+        entry::{Booking, Certainty, EntryKind, Truth},
+        envelope::Left,
+        fault::Fault,
+        fx::FxQuote,
+        hold::{Hold, Terms},
+        ids::{EnvelopeId, HoldId, PriceVersionId},
+        money::Amount,
+        outcome::LimitStatus,
+        price::Prices,
+        request::EnvelopeChoice,
+        usage::Usage,
+    },
+    identity::HostCaller,
+    store::{self, Store, catalogue, entries, holds, limits},
+};
+
+/// What a host's own call needs from its surroundings. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Desk {
+    /// Rows.
+    pub store: Store,
+    /// Holds and settlements.
+    pub engine: Engine,
+    /// Time and ids.
+    pub clock: Clock,
+    /// Models and prices.
+    pub catalogue: Catalogue,
+}
+
+/// A hold that a host wants.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The person, as the host knows them.
+    pub user: String,
+    /// The server, as the host knows it.
+    pub server: String,
+    /// Which allowance it counts against.
+    pub envelope: EnvelopeChoice,
+    /// The most it may use.
+    pub most: Most,
+    /// How long the hold stands.
+    pub time: Duration,
+}
+
+/// The most that a host's own call may use.
+#[derive(Debug, Clone)]
+pub enum Most {
+    /// So much money, and so many tokens.
+    Money(Amount, u64),
+    /// What so many tokens cost on a priced model, named by its alias.
+    Model {
+        /// The alias.
+        alias: String,
+        /// Tokens in.
+        input: u64,
+        /// Tokens out.
+        output: u64,
+    },
+}
+
+/// What came of a wish.
+#[derive(Debug, Clone)]
+pub struct Reserved {
+    /// The hold, or the limit that had no room for it.
+    pub held: Result<Hold, LimitStatus>,
+    /// What is left of the envelope.
+    pub left: Left,
+    /// The envelope.
+    pub envelope: EnvelopeId,
+}
+
+/// What came of a settlement.
+#[derive(Debug, Clone, Copy)]
+pub struct Settlement {
+    /// Charged to the user, and beyond every limit, in nano-units.
+    pub money: Split,
+    /// Our own bound, since nobody said in time.
+    pub estimated: bool,
+    /// What is left of the envelope.
+    pub left: Left,
+    /// It had been settled before; nothing was booked now.
+    pub replayed: bool,
+}
+
+impl Desk {
+    /// Takes a hold for a host that runs its own model.
+    pub async fn reserve(&self, host: &HostCaller, wish: &Wish) -> Result<Reserved, Stop> {
+        let names = (wish.user.as_str(), wish.server.as_str());
+        let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
+        let offer = self.offer(host, wish, &standing).await?;
+        let envelope = standing.envelope.parties.envelope;
+        let order = Order {
+            id: self.clock.id(),
+            call: self.clock.id(),
+            attempt: 1,
+            parties: standing.envelope.parties,
+            ask: Ask {
+                calls: 1,
+                offers: vec![offer],
+                limits: standing.limits.iter().map(|it| it.key).collect(),
+            },
+            ttl: wish.time,
+            by_host: true,
+        };
+        let life = &standing.envelope.life;
+        let over = super::seconds(&standing.envelope, standing.now);
+        let (held, limits) = if standing.now >= life.closes_at {
+            (Err(over), standing.limits)
+        } else {
+            match self.engine.hold(order).await.map_err(Fault::from)? {
+                Verdict::Held(it) => (Ok(it.hold), it.limits),
+                Verdict::Short(it) => (Err(it), standing.limits),
+                Verdict::Closed(_) => (Err(over), standing.limits),
+            }
+        };
+        let left = left(life, &limits, self.clock.now());
+        Ok(Reserved { held, left, envelope })
+    }
+
+    async fn offer(
+        &self,
+        host: &HostCaller,
+        wish: &Wish,
+        standing: &Standing,
+    ) -> Result<Offer, Fault> {
+        let catalogue = self.catalogue.of(&self.store, &self.clock, host.tenant).await?;
+        let fx = catalogue.quote(host.currency, &self.clock).ok_or_else(no_rate)?;
+        let (alias, input, output) = match &wish.most {
+            Most::Money(money, tokens) => {
+                // The host speaks in the tenant's own currency: no rate, no buffer.
+                let fx = FxQuote { buffer_basis_points: 0, ..fx };
+                let terms =
+                    Terms { model: None, backend: None, price_version: None, prices: None, fx };
+                return Ok(Offer { terms, size: Size::Fixed { money: *money, tokens: *tokens } });
+            }
+            Most::Model { alias, input, output } => (alias, *input, *output),
+        };
+        let allowed = &standing.grant.models;
+        let model = catalogue
+            .models
+            .iter()
+            .find(|it| &it.alias == alias && (allowed.is_empty() || allowed.contains(alias)));
+        let unknown = || Fault::invalid("model", "is not a priced model that the grant allows");
+        let model = model.ok_or_else(unknown)?;
+        let (version, prices) = model.price.ok_or_else(unknown)?;
+        let answer = i128::from(prices.dearest_answer_token().pico_usd()) * i128::from(output);
+        let money = fx
+            .bound(prices.prompt_ceiling(input).saturating_add(answer))
+            .map_err(|it| Fault::invalid("max_output_tokens", it.to_string()))?;
+        let terms = Terms {
+            model: Some(model.id),
+            backend: Some(model.backend),
+            price_version: Some(version),
+            prices: Some(prices),
+            fx,
+        };
+        let size = Size::Fixed { money, tokens: input.saturating_add(output) };
+        Ok(Offer { terms, size })
+    }
+
+    /// Books what the host says was used. Repeating it books nothing.
+    pub async fn settle(
+        &self,
+        host: &HostCaller,
+        id: HoldId,
+        used: (Usage, Option<Amount>),
+    ) -> Result<Settlement, Fault> {
+        let found = self.find(host, id).await?;
+        let truth = self.truth(host, &found, used).await?;
+        if let Some(hold) = found.open {
+            let ended = self.engine.end(hold, EntryKind::Settle, truth, None).await?;
+            if let Ended::Booked { booking, .. } = ended {
+                return self.settlement(host, found.envelope, booking, (false, false)).await;
+            }
+        }
+        let key = (host.tenant, id);
+        match late::settle(&self.store, &self.clock, key, &truth).await? {
+            Late::Booked { booking, .. } => {
+                self.settlement(host, found.envelope, booking, (false, false)).await
+            }
+            Late::Settled(booking) if booking.calls > 0 => {
+                self.settlement(host, found.envelope, booking, (false, true)).await
+            }
+            Late::Settled(_) => Err(ended("HOLD_VOIDED", "the hold was given back before")),
+            Late::Unknown => Err(missing()),
+        }
+    }
+
+    /// Gives back a hold of which nothing was used. Repeating it changes nothing.
+    pub async fn void(&self, host: &HostCaller, id: HoldId) -> Result<Settlement, Fault> {
+        let found = self.find(host, id).await?;
+        if let Some(hold) = found.open {
+            let nothing = Truth::nothing(None);
+            let ended = self.engine.end(hold, EntryKind::Void, nothing, None).await?;
+            if let Ended::Booked { booking, .. } = ended {
+                return self.settlement(host, found.envelope, booking, (false, false)).await;
+            }
+        }
+        let found = self.find(host, id).await?;
+        if found.kind == Some(EntryKind::Void) {
+            return self.settlement(host, found.envelope, Booking::default(), (false, true)).await;
+        }
+        Err(ended("HOLD_SETTLED", "the hold was settled before; a correction is needed"))
+    }
+
+    /// A hold that this host has taken for a model of its own; any other looks missing.
+    async fn find(&self, host: &HostCaller, id: HoldId) -> Result<Found, Fault> {
+        let mut tx = self.store.call_tx(host.tenant).await?;
+        let open = holds::find(&mut tx, &[(host.tenant, id)]).await?.pop();
+        let resolved = entries::resolution(&mut tx, host.tenant, id).await?;
+        store::commit(tx).await?;
+        if let Some(hold) = open {
+            let is_own = hold.reserved_by_host && hold.parties.host == host.host;
+            return if is_own { Ok(Found::open(hold)) } else { Err(missing()) };
+        }
+        let resolved = resolved.filter(|it| it.by_host && it.host == host.host);
+        let resolved = resolved.ok_or_else(missing)?;
+        Ok(Found {
+            open: None,
+            kind: Some(resolved.kind),
+            envelope: resolved.envelope,
+            fx: resolved.fx,
+            price_version: resolved.price_version,
+        })
+    }
+
+    /// The host's word as a truth: its own amount, or its usage at the hold's prices.
+    async fn truth(
+        &self,
+        host: &HostCaller,
+        found: &Found,
+        (usage, money): (Usage, Option<Amount>),
+    ) -> Result<Truth, Fault> {
+        let too_large =
+            |it: crate::domain::money::OutOfRange| Fault::invalid("usage", it.to_string());
+        let tokens =
+            i64::try_from(usage.total()).map_err(|_| Fault::invalid("usage", "is too large"))?;
+        let (pico_usd, cost) = match (money, self.prices(host, found).await?) {
+            (Some(it), _) => (found.fx.affords(it), found.fx.split(it).map_err(too_large)?),
+            (None, Some(prices)) => {
+                let pico_usd = prices.cost(&usage);
+                (pico_usd, found.fx.cost(pico_usd).map_err(too_large)?)
+            }
+            (None, None) => {
+                return Err(Fault::invalid("money", "is required: the hold names no priced model"));
+            }
+        };
+        Ok(Truth { usage, tokens, cost, pico_usd, certainty: Certainty::Exact, cut: None })
+    }
+
+    async fn prices(&self, host: &HostCaller, found: &Found) -> Result<Option<Prices>, Fault> {
+        let Some(version) = found.price_version else { return Ok(None) };
+        let mut tx = self.store.call_tx(host.tenant).await?;
+        let prices = catalogue::price_version(&mut tx, host.tenant, version).await?;
+        store::commit(tx).await?;
+        Ok(prices)
+    }
+
+    async fn settlement(
+        &self,
+        host: &HostCaller,
+        envelope: EnvelopeId,
+        booking: Booking,
+        (estimated, replayed): (bool, bool),
+    ) -> Result<Settlement, Fault> {
+        let mut tx = self.store.call_tx(host.tenant).await?;
+        let found = store::envelopes::find(&mut tx, host.tenant, envelope).await?;
+        let found = found.ok_or_else(missing)?;
+        let limits = limits::of_envelope(&mut tx, host.tenant, envelope).await?;
+        store::commit(tx).await?;
+        let left = left(&found.life, &limits, self.clock.now());
+        Ok(Settlement { money: booking.money, estimated, left, replayed })
+    }
+}
+
+/// What is known of a host's hold.
+struct Found {
+    open: Option<Hold>,
+    kind: Option<EntryKind>,
+    envelope: EnvelopeId,
+    fx: FxQuote,
+    price_version: Option<PriceVersionId>,
+}
+
+impl Found {
+    fn open(hold: Hold) -> Self {
+        Self {
+            kind: None,
+            envelope: hold.parties.envelope,
+            fx: hold.terms.fx,
+            price_version: hold.terms.price_version,
+            open: Some(hold),
+        }
+    }
+}
+
+fn missing() -> Fault {
+    Fault::NotFound { what: "hold" }
+}
+
+fn ended(reason: &'static str, problem: &str) -> Fault {
+    Fault::Precondition { reason, problem: problem.to_owned() }
+}
+
+fn no_rate() -> Fault {
+    ended("NO_FX_RATE", "the tenant has no exchange rate; an operator can set one")
+}

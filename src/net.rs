@@ -1,0 +1,57 @@
+//! The only HTTP client. It goes where it is told and nowhere else: no redirect, no
+//! proxy from the environment, no retry of its own.
+
+use std::time::Duration;
+
+pub use reqwest::Client;
+use reqwest::{ClientBuilder, redirect, retry};
+use rustls::crypto::{CryptoProvider, ring};
+
+/// The longest time until a connection stands.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long an unused connection is kept; shorter than most servers keep theirs, so
+/// that a request seldom meets one that is being closed.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+/// Unused connections kept a host.
+const IDLE_PER_HOST_MAX: usize = 64;
+
+/// No client can be made.
+#[derive(Debug, thiserror::Error)]
+#[error("no HTTP client can be made: {0}")]
+pub struct Error(#[from] reqwest::Error);
+
+/// Makes the client; clones share its connections. It has no time limit beyond the
+/// connection: who calls bounds the wait.
+///
+/// On a machine without certificates, such as a bare container, it trusts nobody:
+/// plain http works, and every https server is unreachable.
+pub fn client() -> Result<Client, Error> {
+    install_provider();
+    if let Ok(client) = builder().build() {
+        return Ok(client);
+    }
+    let client = builder().tls_certs_only([]).build()?;
+    tracing::warn!("no CA certificates were found: no https backend can be reached");
+    Ok(client)
+}
+
+fn builder() -> ClientBuilder {
+    Client::builder()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        // A request that may have been billed is repeated by nobody but the core.
+        .retry(retry::never())
+        .no_proxy()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .pool_idle_timeout(IDLE_TIMEOUT)
+        .pool_max_idle_per_host(IDLE_PER_HOST_MAX)
+        .user_agent(concat!("bursar/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Makes ring the process's cryptography. Later calls change nothing.
+pub fn install_provider() {
+    if CryptoProvider::get_default().is_none() {
+        // Only a race with another installer fails here, and it installs the same.
+        drop(ring::default_provider().install_default());
+    }
+}
