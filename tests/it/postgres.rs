@@ -41,7 +41,7 @@ async fn a_test_gets_a_database_of_its_own() {
 
 #[tokio::test]
 async fn what_was_written_is_there_after_a_restart() {
-    let dir = TempDir::new("restart");
+    let dir = TempDir::new("re, start %'é");
     let cluster = Cluster::start(&options(dir.path())).unwrap();
     cluster.ensure_database("demo").unwrap();
     cluster.ensure_database("demo").unwrap();

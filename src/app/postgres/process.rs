@@ -109,7 +109,7 @@ pub(super) fn make(binaries: &Binaries, place: &Place, durable: bool) -> Result<
 
 fn server_command(binaries: &Binaries, place: &Place, options: &Options) -> Result<Command> {
     let sync = if options.durable { "on" } else { "off" };
-    let socket = place.socket.to_str().context("the path of the data directory is not UTF-8")?;
+    let socket = place.socket.to_str().context("the path of the socket is not UTF-8")?;
     let ours = [
         ("listen_addresses", ""),
         ("port", PORT),
