@@ -11,13 +11,18 @@ use std::{
         fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use nix::unistd::{Gid, Uid, User};
 
+use super::process;
+
 /// The longest path in a `sockaddr_un`, without its closing zero; 103 elsewhere.
 const SOCKET_PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+/// A killed owner's last child may hold the lock for a moment more.
+const LOCK_TIME_MAX: Duration = Duration::from_millis(500);
 const SOCKET_NAME: &str = ".s.PGSQL.5432";
 /// Whom root becomes, the first that exists: the server refuses to run as root.
 const SERVANTS: [&str; 2] = ["postgres", "nobody"];
@@ -32,7 +37,7 @@ pub(super) struct Place {
     /// Whom to become for the server; absent where we are no root.
     pub(super) servant: Option<(Uid, Gid)>,
     /// Held open: the kernel frees it however we end.
-    _lock: File,
+    lock: File,
 }
 
 impl Place {
@@ -55,7 +60,7 @@ impl Place {
             packages: dir.join("packages"),
             socket,
             servant,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -73,6 +78,9 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // Closing is not enough: a child that another thread has just forked keeps
+        // a copy until its exec. When it fails, the kernel frees it all the same.
+        let _ = self.lock.unlock();
         if Some(self.socket.as_path()) != self.data.parent() {
             // Left behind it does no harm: the next start uses it again.
             let _ = fs::remove_dir_all(&self.socket);
@@ -109,20 +117,21 @@ fn lock(dir: &Path) -> Result<File> {
         .write(true)
         .open(&path)
         .with_context(|| format!("writing {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let owner = fs::read_to_string(&path).unwrap_or_default();
-            bail!(
-                "the data directory {} is in use by another bursar (process {}): stop that one, \
-                 or give --data-dir another directory",
-                dir.display(),
-                owner.trim()
-            );
-        }
+    let locked = process::until(LOCK_TIME_MAX, || match file.try_lock() {
+        Ok(()) => Ok(Some(())),
+        Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(why)) => {
-            return Err(why).with_context(|| format!("locking {}", path.display()));
+            Err(why).with_context(|| format!("locking {}", path.display()))
         }
+    })?;
+    if locked.is_none() {
+        let owner = fs::read_to_string(&path).unwrap_or_default();
+        bail!(
+            "the data directory {} is in use by another bursar (process {}): stop that one, \
+             or give --data-dir another directory",
+            dir.display(),
+            owner.trim()
+        );
     }
     file.set_len(0)?;
     writeln!(file, "{}", std::process::id())?;
