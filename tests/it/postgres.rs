@@ -41,7 +41,7 @@ async fn a_test_gets_a_database_of_its_own() {
 
 #[tokio::test]
 async fn what_was_written_is_there_after_a_restart() {
-    let dir = TempDir::new("restart");
+    let dir = TempDir::new("re, start %'é");
     let cluster = Cluster::start(&options(dir.path())).unwrap();
     cluster.ensure_database("demo").unwrap();
     cluster.ensure_database("demo").unwrap();
@@ -130,7 +130,9 @@ async fn a_killed_server_recovers_at_the_next_start() {
 fn holder() {
     let Some(dir) = env::var_os("BURSAR_TEST_HOLD") else { return };
     let cluster = Cluster::start(&options(Path::new(&dir))).unwrap();
-    fs::write(Path::new(&dir).join("pid"), cluster.pid().to_string()).unwrap();
+    let (new, file) = (Path::new(&dir).join("pid.new"), Path::new(&dir).join("pid"));
+    fs::write(&new, cluster.pid().to_string()).unwrap();
+    fs::rename(new, file).unwrap();
     std::thread::sleep(Duration::from_mins(2));
 }
 

@@ -63,7 +63,7 @@ const OWNERS: [(&str, &[&str]); 14] = [
     ("reqwest", &["net", "backend"]),
     ("figment", &["config"]),
     ("clap", &["cli", "main"]),
-    ("nix", &["app"]),
+    ("nix", &["app", "cli"]),
 ];
 /// What would make the domain impure.
 const NOT_IN_DOMAIN: [&str; 6] = ["serde", "serde_json", "tokio", "tracing", "async", "await"];

@@ -124,8 +124,10 @@ fn major_of(version: &str) -> Option<u32> {
 /// Installs the package into `into`. pip keeps its own limits on the network;
 /// ours is on the whole.
 fn fetch(into: &Path) -> Result<()> {
-    let mut pip = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+    let mut pip = Command::new("sh")
+        // Whatever our umask: another user may run what is installed.
+        .args(["-c", "umask 022; exec python3 -m pip install \"$@\"", "pip"])
+        .args(["--quiet", "--disable-pip-version-check", "--upgrade"])
         .args(["--no-input", "--no-deps", "--only-binary", ":all:", "--no-compile"])
         .args(["--timeout", "15", "--retries", "1", "--root-user-action", "ignore"])
         .arg("--target")
@@ -135,10 +137,10 @@ fn fetch(into: &Path) -> Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .context("python3 with pip is needed for that")?;
+        .context("running sh")?;
     match process::until(FETCH_TIME_MAX, || Ok(pip.try_wait()?))? {
         Some(status) if status.success() => Ok(()),
-        Some(status) => bail!("pip install {PACKAGE}: {status}"),
+        Some(status) => bail!("python3 -m pip install {PACKAGE}: {status}"),
         None => {
             pip.kill()?;
             pip.wait()?;

@@ -11,13 +11,18 @@ use std::{
         fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     },
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use anyhow::{Context, Result, bail, ensure};
 use nix::unistd::{Gid, Uid, User};
 
+use super::process;
+
 /// The longest path in a `sockaddr_un`, without its closing zero; 103 elsewhere.
 const SOCKET_PATH_MAX: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+/// A killed owner's last child may hold the lock for a moment more.
+const LOCK_TIME_MAX: Duration = Duration::from_millis(500);
 const SOCKET_NAME: &str = ".s.PGSQL.5432";
 /// Whom root becomes, the first that exists: the server refuses to run as root.
 const SERVANTS: [&str; 2] = ["postgres", "nobody"];
@@ -32,18 +37,14 @@ pub(super) struct Place {
     /// Whom to become for the server; absent where we are no root.
     pub(super) servant: Option<(Uid, Gid)>,
     /// Held open: the kernel frees it however we end.
-    _lock: File,
+    lock: File,
 }
 
 impl Place {
     /// Makes what is missing of `dir` and claims it.
     pub(super) fn claim(dir: &Path) -> Result<Self> {
         let servant = servant()?;
-        if !dir.exists() {
-            fs::create_dir_all(dir).with_context(|| format!("making {}", dir.display()))?;
-            // Whatever the umask says: the servant passes through it.
-            fs::set_permissions(dir, Permissions::from_mode(0o711))?;
-        }
+        make(dir).with_context(|| format!("making {}", dir.display()))?;
         let dir = dir.canonicalize().with_context(|| format!("opening {}", dir.display()))?;
         let lock = lock(&dir)?;
         if let Some(servant) = servant {
@@ -59,7 +60,7 @@ impl Place {
             packages: dir.join("packages"),
             socket,
             servant,
-            _lock: lock,
+            lock,
         })
     }
 
@@ -77,6 +78,9 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
+        // Closing is not enough: a child that another thread has just forked keeps
+        // a copy until its exec. When it fails, the kernel frees it all the same.
+        let _ = self.lock.unlock();
         if Some(self.socket.as_path()) != self.data.parent() {
             // Left behind it does no harm: the next start uses it again.
             let _ = fs::remove_dir_all(&self.socket);
@@ -96,6 +100,15 @@ fn servant() -> Result<Option<(Uid, Gid)>> {
     Ok(Some((found.uid, found.gid)))
 }
 
+/// Makes what is missing of the way, so that the servant can pass through it
+/// whatever the umask says.
+fn make(dir: &Path) -> std::io::Result<()> {
+    let missing = |it: &&Path| !it.as_os_str().is_empty() && !it.exists();
+    let missing: Vec<_> = dir.ancestors().take_while(missing).collect();
+    fs::create_dir_all(dir)?;
+    missing.iter().try_for_each(|it| fs::set_permissions(it, Permissions::from_mode(0o711)))
+}
+
 fn lock(dir: &Path) -> Result<File> {
     let path = dir.join("lock");
     let mut file = File::options()
@@ -104,20 +117,21 @@ fn lock(dir: &Path) -> Result<File> {
         .write(true)
         .open(&path)
         .with_context(|| format!("writing {}", path.display()))?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let owner = fs::read_to_string(&path).unwrap_or_default();
-            bail!(
-                "the data directory {} is in use by another bursar (process {}): stop that one, \
-                 or give --data-dir another directory",
-                dir.display(),
-                owner.trim()
-            );
-        }
+    let locked = process::until(LOCK_TIME_MAX, || match file.try_lock() {
+        Ok(()) => Ok(Some(())),
+        Err(TryLockError::WouldBlock) => Ok(None),
         Err(TryLockError::Error(why)) => {
-            return Err(why).with_context(|| format!("locking {}", path.display()));
+            Err(why).with_context(|| format!("locking {}", path.display()))
         }
+    })?;
+    if locked.is_none() {
+        let owner = fs::read_to_string(&path).unwrap_or_default();
+        bail!(
+            "the data directory {} is in use by another bursar (process {}): stop that one, \
+             or give --data-dir another directory",
+            dir.display(),
+            owner.trim()
+        );
     }
     file.set_len(0)?;
     writeln!(file, "{}", std::process::id())?;
@@ -143,18 +157,26 @@ fn traversable(dir: &Path, (uid, gid): (Uid, Gid)) -> Result<()> {
     Ok(())
 }
 
-/// The socket lies beside the data where its path is short enough, else in a
-/// directory of the same name each time, so that a crash leaves no pile of them.
+/// The socket lies beside the data where that path will do, else in a directory
+/// of the same name each time, so that a crash leaves no pile of them.
 fn socket_dir(own: &Path) -> PathBuf {
-    let fits = |dir: &Path| dir.join(SOCKET_NAME).as_os_str().as_bytes().len() <= SOCKET_PATH_MAX;
-    if fits(own) {
+    if will_do(own) {
         return own.to_owned();
     }
     let mut hasher = DefaultHasher::new();
     own.hash(&mut hasher);
     let name = format!("bursar-{:016x}", hasher.finish());
     let short = env::temp_dir().join(&name);
-    if fits(&short) { short } else { Path::new("/tmp").join(name) }
+    if will_do(&short) { short } else { Path::new("/tmp").join(name) }
+}
+
+/// Whether it fits into a socket address, and holds nothing that the server's
+/// or a client's list of directories would take for more than a name.
+fn will_do(dir: &Path) -> bool {
+    let path = dir.join(SOCKET_NAME);
+    let bytes = path.as_os_str().as_bytes();
+    let plain = |it: &u8| it.is_ascii_alphanumeric() || b"/-_.~+".contains(it);
+    bytes.len() <= SOCKET_PATH_MAX && bytes.iter().all(plain)
 }
 
 /// A directory that only the server's user may enter. One that somebody else has
@@ -182,13 +204,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_long_data_path_gets_a_short_socket() {
+    fn a_long_or_odd_data_path_gets_a_short_socket() {
         let short = Path::new("/var/lib/bursar/postgres");
         assert_eq!(socket_dir(short), short);
         let long = PathBuf::from(format!("/{}", "a".repeat(120)));
         let socket = socket_dir(&long);
-        assert!(socket.join(SOCKET_NAME).as_os_str().len() <= SOCKET_PATH_MAX);
+        assert!(will_do(&socket));
         assert_eq!(socket, socket_dir(&long));
         assert_ne!(socket, socket_dir(&long.join("b")));
+        assert!(will_do(&socket_dir(Path::new("/a, b/postgres"))));
     }
 }

@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use nix::{
+    errno::Errno,
     sys::signal::{Signal, kill},
     unistd::Pid,
 };
@@ -109,7 +110,7 @@ pub(super) fn make(binaries: &Binaries, place: &Place, durable: bool) -> Result<
 
 fn server_command(binaries: &Binaries, place: &Place, options: &Options) -> Result<Command> {
     let sync = if options.durable { "on" } else { "off" };
-    let socket = place.socket.to_str().context("the path of the data directory is not UTF-8")?;
+    let socket = place.socket.to_str().context("the path of the socket is not UTF-8")?;
     let ours = [
         ("listen_addresses", ""),
         ("port", PORT),
@@ -208,7 +209,11 @@ fn stop(child: &mut Child) {
 pub(super) fn end_orphan(data: &Path) -> Result<()> {
     let Some((pid, _)) = status(data) else { return Ok(()) };
     if runs_in(pid, data) {
-        kill(raw(pid)?, Signal::SIGINT).context("stopping the Postgres of an earlier run")?;
+        match kill(raw(pid)?, Signal::SIGINT) {
+            // ESRCH: it went by itself in between.
+            Ok(()) | Err(Errno::ESRCH) => {}
+            Err(why) => return Err(why).context("stopping the Postgres of an earlier run"),
+        }
         let gone = until(STOP_TIME_MAX, || Ok((!runs_in(pid, data)).then_some(())))?;
         gone.with_context(|| {
             format!("an earlier Postgres (process {pid}) still runs in {}", data.display())
