@@ -10,6 +10,7 @@
 
 mod backend;
 mod convert;
+mod engine;
 mod mcp_json;
 mod postgres;
 mod support;
