@@ -155,6 +155,14 @@ impl Command {
         }
     }
 
+    /// Whether it need not be carried out: nobody waits for the order any more.
+    pub(super) fn is_abandoned(&self) -> bool {
+        match self {
+            Self::End(_) => false,
+            Self::Hold(it) => it.reply.is_closed(),
+        }
+    }
+
     /// Answers with a failure.
     pub(super) fn fail(self, error: Error) {
         match self {

@@ -83,7 +83,10 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
     let clamped_by = clamped_by.and_then(status);
     let mut counted = Vec::with_capacity(ask.limits.len());
     for key in &ask.limits {
-        if let Some(limit) = book.get_mut(key).filter(|it| need.of(it.kind) > 0) {
+        // A call that is thought to be free still names the limits of money: if it
+        // was not, they say how much of it may be charged.
+        let counts = |it: &&mut Limit| it.kind != LimitKind::Calls || need.calls > 0;
+        if let Some(limit) = book.get_mut(key).filter(counts) {
             limit.held = limit.held.saturating_add(need.of(limit.kind));
             counted.push(*key);
         }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::{
@@ -21,7 +22,10 @@ use crate::{
         ids::{HoldId, TenantId},
         limit::{Limit, LimitKey},
     },
-    store::{self, lane::LaneConnection},
+    store::{
+        self,
+        lane::{LaneConnection, Locked},
+    },
 };
 
 /// Commands decided at once. Beyond this a batch costs more than it saves.
@@ -62,13 +66,14 @@ impl Lane {
     pub async fn run(mut self) {
         while let Some(commands) = self.gather().await {
             let mut waiting = vec![commands];
-            while let Some(commands) = waiting.pop() {
+            while let Some(commands) = waiting.pop().filter(|it| !it.is_empty()) {
                 waiting.extend(self.process(commands).await);
             }
         }
     }
 
-    /// All that waits, settlements first; waits for the first.
+    /// All that waits, settlements first; waits for the first. Orders whose callers
+    /// have gone meanwhile are dropped. None: nothing comes any more.
     async fn gather(&mut self) -> Option<Vec<Command>> {
         let mut commands = Vec::with_capacity(BATCH_MAX);
         tokio::select! {
@@ -83,6 +88,7 @@ impl Lane {
                 commands.push(it);
             }
         }
+        commands.retain(|it| !it.is_abandoned());
         Some(commands)
     }
 
@@ -123,7 +129,7 @@ impl Lane {
         commands: &[Command],
         uncertain: &mut Uncertain,
         tries: u32,
-    ) -> Result<(Plan, Option<jiff::Timestamp>), store::Error> {
+    ) -> Result<(Plan, Option<Timestamp>), store::Error> {
         let keys = keys(commands);
         let tenants: BTreeSet<TenantId> = commands.iter().map(tenant).collect();
         if tries == 1
@@ -133,12 +139,13 @@ impl Lane {
             if plan.grants_all() {
                 match self.connection.write(&tenants, &plan.batch(commands)).await {
                     Ok(at) => return Ok((plan, Some(at))),
-                    Err(store::Error::Stale | store::Error::Duplicate(_)) => {}
-                    Err(it) => {
-                        *uncertain =
-                            Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
+                    Err(it @ store::Error::Unreachable(_)) => {
+                        *uncertain = Some(plan);
                         return Err(it);
                     }
+                    // Whatever it was, nothing took effect, and what was remembered
+                    // may be to blame: that a hold is gone shows in many ways.
+                    Err(_) => {}
                 }
             }
         }
@@ -150,23 +157,15 @@ impl Lane {
         commands: &[Command],
         uncertain: &mut Uncertain,
         (keys, tenants): (&[LimitKey], &BTreeSet<TenantId>),
-    ) -> Result<(Plan, Option<jiff::Timestamp>), store::Error> {
+    ) -> Result<(Plan, Option<Timestamp>), store::Error> {
         let mut locked = self.connection.lock(tenants, keys).await?;
         // First the locks, then a new statement: one that began before the unknown
         // commit would not see it.
         let open = locked.open_holds(&hold_ids(commands)).await?;
-        if let Some(earlier) = uncertain.take() {
-            let written = match witness(&earlier, commands) {
-                Some(Witness::Hold(id)) => {
-                    open.iter().find(|it| it.id == id).map(|it| it.incurred_at)
-                }
-                Some(Witness::Entry(end, booking)) => {
-                    let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
-                    is_ours.then_some(locked.now)
-                }
-                None => None,
-            };
-            if written.is_some() {
+        if let Some(earlier) = uncertain.as_ref() {
+            let written = when_written(&mut locked, earlier, commands, &open).await?;
+            if let Some(earlier) = uncertain.take().filter(|_| written.is_some()) {
+                locked.release().await.ok();
                 return Ok((earlier, written));
             }
         }
@@ -175,6 +174,8 @@ impl Lane {
         let plan = plan(book, commands, &open, Some(locked.now));
         let batch = plan.batch(commands);
         if batch.holds.is_empty() && batch.ends.is_empty() {
+            drop(batch);
+            locked.release().await?;
             return Ok((plan, None));
         }
         match locked.write(&batch).await {
@@ -192,7 +193,7 @@ impl Lane {
         &mut self,
         commands: Vec<Command>,
         plan: &Plan,
-        at: Option<jiff::Timestamp>,
+        at: Option<Timestamp>,
     ) -> Vec<Vec<Command>> {
         if self.known.len() > KNOWN_MAX {
             self.known.clear();
@@ -218,7 +219,7 @@ fn answer_hold(
     command: HoldCommand,
     decided: &Decided,
     plan: &Plan,
-    at: Option<jiff::Timestamp>,
+    at: Option<Timestamp>,
 ) -> Option<Command> {
     let verdict = match (decided, command.slot) {
         (Decided::Take(hold, grant), Some(slot)) => {
@@ -246,9 +247,10 @@ fn answer_hold(
 
 fn answer_end(command: EndCommand, decided: &Decided, plan: &Plan) {
     let answer = match decided {
-        Decided::End(booking) => {
-            Ok(Ended::Booked { booking: *booking, limits: plan.limits_after(&command.hold) })
-        }
+        Decided::End(booking) => Ok(Ended::Booked {
+            booking: *booking,
+            limits: plan.limits_after(&command.hold),
+        }),
         Decided::Gone => Ok(Ended::AlreadyResolved),
         Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
     };
@@ -270,11 +272,7 @@ fn void(held: Held) -> Command {
 
 fn fail(commands: Vec<Command>, error: store::Error) {
     let text = error.to_string();
-    tracing::warn!(
-        commands = commands.len(),
-        error = text,
-        "a batch of holds and settlements failed"
-    );
+    tracing::warn!(commands = commands.len(), error = text, "a batch of holds and settlements failed");
     let mut first = Some(error);
     for command in commands {
         let error = first.take().unwrap_or_else(|| store::Error::Retry("batch".to_owned()));
@@ -308,19 +306,33 @@ fn hold_ids(commands: &[Command]) -> Vec<(TenantId, HoldId)> {
     commands.iter().map(|it| (tenant(it), id(it))).collect()
 }
 
-/// What tells whether a batch of unknown outcome was committed: a batch is written
-/// whole or not at all, so its first write speaks for all of it.
-fn witness<'a>(earlier: &'a Plan, commands: &'a [Command]) -> Option<Witness<'a>> {
-    commands.iter().zip(&earlier.decided).find_map(|(command, decided)| match (command, decided) {
-        (Command::Hold(it), Decided::Take(..)) => Some(Witness::Hold(it.order.id)),
-        (Command::End(it), Decided::End(booking)) => Some(Witness::Entry(it, booking)),
-        (Command::Hold(_) | Command::End(_), _) => None,
-    })
-}
-
-enum Witness<'a> {
-    /// Nobody but us knows this hold yet, so it is there if we wrote it.
-    Hold(HoldId),
-    /// Somebody else may have ended the hold, but hardly with the same booking.
-    Entry(&'a EndCommand, &'a Booking),
+/// When a batch of unknown outcome was committed, if it was. It is written whole or
+/// not at all: all its holds are there and all that it ends are not. Nobody but us
+/// knows the holds yet, so one speaks for all; without one somebody else may have
+/// ended the same holds, but hardly with the same booking.
+async fn when_written(
+    locked: &mut Locked<'_>,
+    earlier: &Plan,
+    commands: &[Command],
+    open: &[Hold],
+) -> Result<Option<Timestamp>, store::Error> {
+    let find = |id: HoldId| open.iter().find(|it| it.id == id);
+    let mut taken_at = None;
+    let mut ended = None;
+    for (command, decided) in commands.iter().zip(&earlier.decided) {
+        match (command, decided) {
+            (Command::Hold(it), Decided::Take(..)) => match find(it.order.id) {
+                Some(hold) => taken_at = Some(hold.incurred_at),
+                None => return Ok(None),
+            },
+            (Command::End(it), Decided::End(booking)) => match find(it.hold.id) {
+                Some(_) => return Ok(None),
+                None => ended = Some((it, booking)),
+            },
+            (Command::Hold(_) | Command::End(_), _) => {}
+        }
+    }
+    let Some((end, booking)) = ended.filter(|_| taken_at.is_none()) else { return Ok(taken_at) };
+    let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
+    Ok(is_ours.then_some(locked.now))
 }

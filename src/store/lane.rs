@@ -125,6 +125,12 @@ impl Locked<'_> {
         Ok(found.is_some_and(|it| it.kind == kind && it.charged == booking.money.charge))
     }
 
+    /// Lets the limits go unchanged, at once: a dropped transaction would hold them
+    /// until the connection is used again.
+    pub(crate) async fn release(self) -> Result<(), Error> {
+        in_time(async { Ok(self.tx.rollback().await?) }).await
+    }
+
     /// Writes the batch and commits.
     pub(crate) async fn write(mut self, batch: &Batch<'_>) -> Result<Timestamp, Error> {
         in_time(async {

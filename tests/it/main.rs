@@ -11,6 +11,7 @@
 mod backend;
 mod cli_output;
 mod convert;
+mod engine;
 mod fake_service;
 mod mcp_json;
 mod postgres;

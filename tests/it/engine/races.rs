@@ -1,0 +1,79 @@
+//! Many callers, little room.
+
+use bursar::{
+    budget::{Engine, Verdict, command::Ended},
+    domain::limit::{LimitKey, LimitKind, Width},
+};
+use tokio::task::JoinSet;
+
+use super::world::{UNIT, World, held, settle, truth};
+
+/// Holds that were taken of `callers` that want `money` at once.
+async fn race(world: &World, engines: &[Engine], limits: &[LimitKey], (callers, money): (usize, i64)) -> usize {
+    let mut set = JoinSet::new();
+    for n in 0..callers {
+        let engine = engines[n % engines.len()].clone();
+        let order = world.order(limits, money, 1);
+        set.spawn(async move {
+            match engine.hold(order).await.unwrap() {
+                Verdict::Held(it) => {
+                    if n % 3 == 0 {
+                        tokio::task::yield_now().await;
+                    }
+                    let cost = truth(it.hold.need.money.nanos(), 1);
+                    assert!(matches!(settle(&engine, *it, cost).await, Ended::Booked { .. }));
+                    1
+                }
+                Verdict::Short(_) => 0,
+                Verdict::Closed(_) => panic!("closed"),
+            }
+        });
+    }
+    set.join_all().await.into_iter().sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_races_overspend_nothing() {
+    let world = World::new();
+    let engines = [world.engine(), world.engine(), world.engine()];
+    let wide = world.limit(Width::Tenant, LimitKind::Money, 1_000_000 * UNIT).await;
+    for trial in 0..200 {
+        let room = 1 + trial % 7;
+        let callers = 8 + trial % 25;
+        let own = world.limit(Width::Envelope, LimitKind::Money, i64::try_from(room).unwrap() * UNIT);
+        let own = own.await;
+        let calls = world.limit(Width::Envelope, LimitKind::Calls, 1_000).await;
+        let engines = &engines[..2 + trial % 2];
+        let taken = race(&world, engines, &[own, calls, wide], (callers, UNIT)).await;
+        assert_eq!(taken, room, "trial {trial}: {callers} callers");
+    }
+    assert_eq!(world.number("select count(*) from holds").await, 0);
+    assert_eq!(world.problems().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_at_once_with_room_for_three() {
+    let world = World::new();
+    let engines = [world.engine(), world.engine()];
+    let own = world.limit(Width::Envelope, LimitKind::Money, 100 * UNIT).await;
+    let calls = world.limit(Width::Envelope, LimitKind::Calls, 3).await;
+    assert_eq!(race(&world, &engines, &[own, calls], (200, UNIT)).await, 3);
+    assert_eq!(world.problems().await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_hold_is_what_counts_until_it_is_settled() {
+    let world = World::new();
+    let engine = world.engine();
+    let limits = world.money(UNIT).await;
+    let first = held(engine.hold(world.order(&limits, UNIT, 1)).await.unwrap());
+    // Nothing is spent, yet all is held: the refusal says which is which.
+    let Verdict::Short(it) = engine.hold(world.order(&limits, 1, 1)).await.unwrap() else {
+        panic!("there was no room")
+    };
+    assert_eq!((it.held, it.settled, it.limit), (UNIT, 0, UNIT));
+    // Most of it was not used, and is there again.
+    settle(&engine, first, truth(UNIT / 10, 1)).await;
+    held(engine.hold(world.order(&limits, UNIT / 2, 1)).await.unwrap());
+    assert_eq!(world.problems().await, Vec::<String>::new());
+}
