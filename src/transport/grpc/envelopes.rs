@@ -1,0 +1,282 @@
+//! `EnvelopeService`: envelopes, and holds of hosts that run their own model.
+
+use std::time::Duration;
+
+use tonic::{Request, Response, Status, metadata::MetadataMap};
+
+use super::{auth, convert, state::Services};
+use crate::{
+    domain::{
+        credential::Role,
+        fault::Fault,
+        ids::{EnvelopeId, HoldId, TenantId},
+        money::{Amount, Currency},
+        outcome::{LimitStatus, Outcome},
+        period::to_the_second,
+        request::{EnvelopeChoice, Scope},
+        usage::Usage,
+    },
+    envelope::{
+        self, Stop, View, Viewer,
+        reserve::{Desk, Most, Reserved, Settlement, Wish},
+    },
+    identity::HostCaller,
+    proto::{self, envelope_service_server::EnvelopeService},
+};
+
+/// How long a host's hold may stand, in seconds, and does unless it says otherwise.
+const HOLD_SECONDS_MAX: i64 = 3_600;
+const HOLD_SECONDS: i64 = 120;
+
+/// The most tokens a host may reserve on either side.
+const TOKENS_MAX: i64 = 1_000_000_000;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Envelopes {
+    pub(super) services: Services,
+}
+
+#[tonic::async_trait]
+impl EnvelopeService for Envelopes {
+    async fn open_envelope(
+        &self,
+        request: Request<proto::OpenEnvelopeRequest>,
+    ) -> Result<Response<proto::Envelope>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let host = self.host(&metadata).await?;
+        auth::agrees(&metadata, host.tenant, &body.user, &body.server)?;
+        let user = convert::id("user", &body.user)?;
+        let server = convert::id("server", &body.server)?;
+        let limits = body.limits.as_ref();
+        let wish = convert::envelope::partial_allowance("limits", limits, host.currency)?;
+        let Services { store, clock, .. } = &self.services;
+        let view = envelope::open(store, clock, &host, (&user, &server), &wish).await;
+        let view = view.map_err(unless_granted)?;
+        Ok(Response::new(to_wire(&view, host.tenant, host.currency)))
+    }
+
+    async fn get_envelope(
+        &self,
+        request: Request<proto::GetEnvelopeRequest>,
+    ) -> Result<Response<proto::Envelope>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let (viewer, currency) = self.viewer(&metadata).await?;
+        let id = envelope_id(&body.name, viewer.tenant)?;
+        let view = envelope::get(&self.services.store, viewer, id).await?;
+        Ok(Response::new(to_wire(&view, viewer.tenant, currency)))
+    }
+
+    async fn list_envelopes(
+        &self,
+        request: Request<proto::ListEnvelopesRequest>,
+    ) -> Result<Response<proto::ListEnvelopesResponse>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let (viewer, currency) = self.viewer(&metadata).await?;
+        let page = convert::page::page(body.page_size, &body.page_token)?;
+        let user = convert::label("user", &body.user)?;
+        let server = convert::label("server", &body.server)?;
+        let names = (user.as_deref(), server.as_deref());
+        // One more than asked for tells whether there is another page.
+        let wanted = (page.after, page.size + 1);
+        let mut views = envelope::list(&self.services.store, viewer, names, wanted).await?;
+        let size = usize::try_from(page.size).unwrap_or(usize::MAX);
+        let more = views.len() > size;
+        views.truncate(size);
+        let last = views.last().filter(|_| more).map(|it| it.envelope.life.id.uuid());
+        Ok(Response::new(proto::ListEnvelopesResponse {
+            envelopes: views.iter().map(|it| to_wire(it, viewer.tenant, currency)).collect(),
+            next_page_token: convert::page::next_page_token(last),
+        }))
+    }
+
+    async fn close_envelope(
+        &self,
+        request: Request<proto::CloseEnvelopeRequest>,
+    ) -> Result<Response<proto::Envelope>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let (viewer, currency) = self.viewer(&metadata).await?;
+        let id = envelope_id(&body.name, viewer.tenant)?;
+        let view = envelope::close(&self.services.store, viewer, id).await?;
+        Ok(Response::new(to_wire(&view, viewer.tenant, currency)))
+    }
+
+    async fn reserve(
+        &self,
+        request: Request<proto::ReserveRequest>,
+    ) -> Result<Response<proto::Reservation>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let host = self.host(&metadata).await?;
+        auth::agrees(&metadata, host.tenant, &body.user, &body.server)?;
+        let wish = wish(&body, host.currency)?;
+        let reserved = match self.desk().reserve(&host, &wish).await {
+            Ok(it) => reservation(&it, host.tenant, host.currency),
+            Err(Stop::Refused(it)) => proto::Reservation {
+                outcome: proto::Outcome::Refused.into(),
+                refusal: Some(convert::reply::refusal(it)),
+                ..proto::Reservation::default()
+            },
+            Err(Stop::Fault(it)) => return Err(it.into()),
+        };
+        Ok(Response::new(reserved))
+    }
+
+    async fn settle(
+        &self,
+        request: Request<proto::SettleRequest>,
+    ) -> Result<Response<proto::Settlement>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let host = self.host(&metadata).await?;
+        let hold = hold_id(&body.hold)?;
+        let usage = body.usage.as_ref().map(|it| convert::envelope::usage("usage", it));
+        let usage: Usage = usage.transpose()?.unwrap_or_default();
+        let money = body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
+        let used = (usage, money.transpose()?);
+        if body.usage.is_none() && used.1.is_none() {
+            return Err(Fault::invalid("usage", "is required unless money is given").into());
+        }
+        let settled = self.desk().settle(&host, hold, used).await?;
+        Ok(Response::new(settlement(hold, &settled, host.currency)))
+    }
+
+    async fn void(
+        &self,
+        request: Request<proto::VoidRequest>,
+    ) -> Result<Response<proto::Settlement>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let host = self.host(&metadata).await?;
+        let hold = hold_id(&body.hold)?;
+        let settled = self.desk().void(&host, hold).await?;
+        Ok(Response::new(settlement(hold, &settled, host.currency)))
+    }
+}
+
+impl Envelopes {
+    async fn host(&self, metadata: &MetadataMap) -> Result<HostCaller, Fault> {
+        auth::caller(&self.services, metadata).await?.try_into()
+    }
+
+    /// A host sees its own envelopes, operators and finance all of the tenant's.
+    async fn viewer(&self, metadata: &MetadataMap) -> Result<(Viewer, Currency), Fault> {
+        let caller = auth::caller(&self.services, metadata).await?;
+        let (tenant, currency) = (caller.tenant.id, caller.tenant.currency);
+        let host = match caller.credential.role {
+            Role::Host => Some(HostCaller::try_from(caller)?.host),
+            Role::Operator | Role::Finance => None,
+            Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }),
+        };
+        Ok((Viewer { tenant, host }, currency))
+    }
+
+    fn desk(&self) -> Desk {
+        let Services { store, clock, engine, catalogue, .. } = self.services.clone();
+        Desk { store, engine, clock, catalogue }
+    }
+}
+
+/// Opening without a grant is a precondition that is not met: there is no reply in
+/// which a refusal could stand.
+fn unless_granted(stop: Stop) -> Fault {
+    match stop {
+        Stop::Fault(it) => it,
+        Stop::Refused(it) => {
+            Fault::Precondition { reason: it.reason(), problem: it.message().to_owned() }
+        }
+    }
+}
+
+fn envelope_id(name: &str, tenant: TenantId) -> Result<EnvelopeId, Fault> {
+    convert::name::parse::<EnvelopeId>("name", name)?.of(tenant, "envelope")
+}
+
+fn hold_id(text: &str) -> Result<HoldId, Fault> {
+    text.parse().map_err(|it| Fault::invalid("hold", format!("{it}")))
+}
+
+fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope {
+    let life = view.envelope.life;
+    let mut status: Vec<LimitStatus> = view.limits.iter().map(LimitStatus::from).collect();
+    status.push(envelope::seconds(&view.envelope, view.now));
+    convert::envelope::to_wire(&convert::envelope::View {
+        tenant,
+        currency,
+        user: &view.user,
+        server: &view.server,
+        lifetime: life,
+        allowance: view.envelope.allowance,
+        left: envelope::left(&life, &view.limits, view.now),
+        status: &status,
+        now: view.now,
+    })
+}
+
+fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault> {
+    let within = |field: &str, value: i64, max: i64| {
+        let fine = u64::try_from(value).ok().filter(|_| value <= max);
+        fine.ok_or_else(|| Fault::invalid(field, format!("must be from 0 to {max}")))
+    };
+    let input = within("input_tokens", body.input_tokens, TOKENS_MAX)?;
+    let output = within("max_output_tokens", body.max_output_tokens, TOKENS_MAX)?;
+    let most = match (&body.money, convert::label("model", &body.model)?) {
+        (Some(_), Some(_)) => return Err(Fault::invalid("model", "give either model or money")),
+        (None, None) => return Err(Fault::invalid("money", "is required unless model is given")),
+        (None, Some(alias)) => Most::Model { alias, input, output },
+        (Some(it), None) => {
+            let money: Amount = convert::money::positive("money", it, currency)?;
+            Most::Money(money, input.saturating_add(output))
+        }
+    };
+    let seconds = if body.seconds == 0 { HOLD_SECONDS } else { body.seconds };
+    let seconds = within("seconds", seconds, HOLD_SECONDS_MAX)?;
+    Ok(Wish {
+        user: convert::id("user", &body.user)?,
+        server: convert::id("server", &body.server)?,
+        envelope: match body.envelope.as_str() {
+            "" => EnvelopeChoice::Scoped(Scope::Default),
+            name => {
+                let name = convert::name::parse::<EnvelopeId>("envelope", name)?;
+                EnvelopeChoice::Named { tenant: name.tenant, id: name.id }
+            }
+        },
+        most,
+        time: Duration::from_secs(seconds),
+    })
+}
+
+fn reservation(it: &Reserved, tenant: TenantId, currency: Currency) -> proto::Reservation {
+    let envelope = convert::name::format(tenant, &it.envelope);
+    let left = Some(convert::envelope::left_to_wire(&it.left, currency));
+    match &it.held {
+        Ok(hold) => proto::Reservation {
+            outcome: convert::envelope::outcome(Outcome::Complete).into(),
+            hold: hold.id.to_string(),
+            money: Some(convert::money::to_wire(hold.need.money, currency)),
+            expires_at: to_the_second(hold.expires_at),
+            limit: None,
+            left,
+            envelope,
+            refusal: None,
+        },
+        Err(limit) => proto::Reservation {
+            outcome: convert::envelope::outcome(Outcome::Exhausted).into(),
+            limit: Some(convert::envelope::limit_status(limit, tenant)),
+            left,
+            envelope,
+            ..proto::Reservation::default()
+        },
+    }
+}
+
+fn settlement(hold: HoldId, it: &Settlement, currency: Currency) -> proto::Settlement {
+    let amount = |nanos| Some(convert::money::to_wire(Amount::from_nanos(nanos), currency));
+    proto::Settlement {
+        hold: hold.to_string(),
+        charge: Some(proto::Charge {
+            amount: amount(it.money.charge),
+            estimated: it.estimated,
+            overrun: amount(it.money.overrun),
+        }),
+        left: Some(convert::envelope::left_to_wire(&it.left, currency)),
+        replayed: it.replayed,
+    }
+}
