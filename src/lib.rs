@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod admin;
 pub mod app;
 pub mod backend;
 pub mod budget;
@@ -9,6 +10,7 @@ pub mod cli;
 pub mod client;
 pub mod domain;
 pub mod identity;
+pub mod ledger;
 pub mod proto;
 pub mod store;
 pub mod transport;

@@ -12,8 +12,10 @@ pub mod holds;
 pub mod identity;
 pub mod instant;
 pub mod lane;
+pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub mod verify;
 
 use std::time::Duration;
 
@@ -59,6 +61,9 @@ const DUTY: &str = "bursar_duty";
 /// How long a request waits for a connection before it is told to come back.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
+/// How long one statement of a proof may take: millions of rows a minute.
+const PROOF: &str = "120s";
+
 // === impl Store ===
 
 impl Store {
@@ -89,6 +94,17 @@ impl Store {
     /// A transaction for reports and administration that sees `tenant` alone.
     pub async fn report_tx(&self, tenant: TenantId) -> Result<Tx, Error> {
         begin(&self.reports, tenant).await
+    }
+
+    /// A transaction that sees `tenant` alone, as it stood at one instant, and that
+    /// may take long: for proofs.
+    pub async fn snapshot_tx(&self, tenant: TenantId) -> Result<Tx, Error> {
+        let tenant = tenant.uuid();
+        let statement = format!(
+            "begin isolation level repeatable read read only; \
+             set local bursar.tenants = '{tenant}'; set local statement_timeout = '{PROOF}'"
+        );
+        Ok(self.reports.begin_with(AssertSqlSafe(statement)).await?)
     }
 
     /// The pool of the duties.
