@@ -1,5 +1,6 @@
 #![doc = include_str!("ARCHITECTURE.md")]
 
+pub mod admin;
 pub mod app;
 pub mod backend;
 pub mod budget;
@@ -11,8 +12,10 @@ pub mod clock;
 pub mod domain;
 pub mod envelope;
 pub mod identity;
+pub mod ledger;
 pub mod net;
 pub mod proto;
 pub mod routing;
 pub mod store;
+pub mod tasks;
 pub mod transport;

@@ -25,7 +25,7 @@ use crate::{
     store::Store,
 };
 
-pub use reply::{Charge, Reply, Routed};
+pub use reply::{Charge, MessageResult, Reply, Routed};
 pub use watch::{Progress, Sink};
 
 /// All that a call needs from its surroundings. Cheap to clone.

@@ -14,7 +14,9 @@ use super::{
 };
 use crate::{
     client::{Client, Error},
+    ledger,
     proto::{Entry, ListEntriesRequest, VerifyLedgerRequest, VerifyLedgerResponse},
+    store::{self, Store},
 };
 
 const COLUMNS: &[&str] =
@@ -47,8 +49,12 @@ pub enum Action {
 }
 
 /// The arguments of `verify`.
-#[derive(Debug, Clone, Copy, Args)]
-pub struct Verify {}
+#[derive(Debug, Clone, Args)]
+pub struct Verify {
+    /// Verify every tenant of this database directly, without a service
+    #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
+    database_url: Option<String>,
+}
 
 /// The arguments of `query`.
 #[derive(Debug, Clone, Args)]
@@ -71,9 +77,14 @@ pub struct Query {
 }
 
 pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    if let Action::Verify(Verify { database_url: Some(url) }) = &args.action
+        && args.common.target.endpoint.is_none()
+    {
+        return verify_database(url, args.common.json, output).await;
+    }
     let (client, _resolved) = args.common.target.connect(Role::Finance).await?;
     match args.action {
-        Action::Verify(Verify {}) => {
+        Action::Verify(_) => {
             let mut ledger = client.ledger();
             let verified =
                 ledger.verify_ledger(VerifyLedgerRequest {}).await.map_err(Error::from)?;
@@ -86,6 +97,24 @@ pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCod
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Verifies every tenant of a database, whether a service runs or not.
+async fn verify_database(url: &str, json: bool, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    let failed = |it: store::Error| Stop::new(format!("verifying the database: {it}"));
+    let settings =
+        store::Settings { url: url.to_owned(), call_connections: 1, report_connections: 2 };
+    let store = Store::open(&settings).map_err(failed)?;
+    let verified = ledger::verify_all(&store)
+        .await
+        .map_err(|it| Stop::new(format!("verifying the database: {it}")))?;
+    store.close().await;
+    let verified = VerifyLedgerResponse {
+        ok: verified.problems.is_empty(),
+        entries: verified.entries,
+        problems: verified.problems,
+    };
+    show_verified(&verified, json, output)
 }
 
 /// Shows what a verification found, whoever made it; exit status 0 or 1.

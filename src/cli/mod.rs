@@ -7,11 +7,14 @@
 pub mod admin;
 pub mod allowance;
 mod describe;
+pub mod dev;
 pub mod envelope;
 pub mod ledger;
+mod logs;
 pub mod output;
 pub mod record;
 pub mod sample;
+pub mod serve;
 pub mod stop;
 pub mod target;
 pub mod words;
@@ -50,6 +53,14 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a private Postgres, a demonstration tenant and the service
+    Dev(dev::Dev),
+    /// Run the service against a Postgres of your own
+    Serve(serve::Serve),
+    /// Bring a database's schema up to date
+    Migrate(serve::Migrate),
+    /// Say what is wrong with a set-up
+    Doctor(serve::Doctor),
     /// Sample once, inside an envelope
     Sample(Box<sample::Sample>),
     /// Open, look at and close envelopes
@@ -89,6 +100,10 @@ pub fn main() -> ExitCode {
 
 async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
     match command {
+        Command::Dev(it) => dev::run(it, output).await,
+        Command::Serve(it) => serve::serve(it).await,
+        Command::Migrate(it) => serve::migrate(it, output).await,
+        Command::Doctor(it) => serve::doctor(it, output).await,
         Command::Sample(it) => sample::run(*it, output).await,
         Command::Envelope(it) => envelope::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,

@@ -1,9 +1,9 @@
 //! Rows of backends, models, prices and exchange rates.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use jiff::civil::Date;
-use sqlx::{PgConnection, Row, postgres::PgRow};
+use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use super::{Error, batch::signed, instant::Day};
@@ -103,28 +103,71 @@ const fn kind_word(kind: BackendKind) -> &'static str {
     }
 }
 
+/// Models, each with the price in effect now.
+const SELECT_MODEL: &str =
+    "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request
+     from models m
+     left join lateral (
+         select * from price_versions p
+         where p.tenant_id = m.tenant_id and p.model_id = m.model_id and p.effective_at <= now()
+         order by p.effective_at desc, p.price_version_id desc limit 1) p on true";
+
 /// The models after `after`, by id, each with the price in effect now.
 pub(crate) async fn models(
     connection: &mut PgConnection,
     tenant: TenantId,
     (after, most): (Option<Uuid>, i64),
 ) -> Result<Vec<Model>, Error> {
-    let rows = sqlx::query(
-        "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request
-         from models m
-         left join lateral (
-             select * from price_versions p
-             where p.tenant_id = m.tenant_id and p.model_id = m.model_id and p.effective_at <= now()
-             order by p.effective_at desc, p.price_version_id desc limit 1) p on true
-         where m.tenant_id = $1 and ($2::uuid is null or m.model_id > $2)
-         order by m.model_id limit $3",
-    )
-    .bind(tenant.uuid())
-    .bind(after)
-    .bind(most)
-    .fetch_all(connection)
-    .await?;
+    let statement = AssertSqlSafe(format!(
+        "{SELECT_MODEL} where m.tenant_id = $1 and ($2::uuid is null or m.model_id > $2)
+         order by m.model_id limit $3"
+    ));
+    let rows = sqlx::query(statement)
+        .bind(tenant.uuid())
+        .bind(after)
+        .bind(most)
+        .fetch_all(connection)
+        .await?;
     rows.iter().map(model).collect()
+}
+
+/// A model, with the price in effect now.
+pub(crate) async fn model_by_id(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<Option<Model>, Error> {
+    let statement =
+        AssertSqlSafe(format!("{SELECT_MODEL} where m.tenant_id = $1 and m.model_id = $2"));
+    let row =
+        sqlx::query(statement).bind(tenant.uuid()).bind(id).fetch_optional(connection).await?;
+    row.map(|it| model(&it)).transpose()
+}
+
+/// The models of these aliases, as far as they exist.
+pub(crate) async fn models_by_alias(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    aliases: &[String],
+) -> Result<Vec<(String, ModelId)>, Error> {
+    let statement = "select alias, model_id from models where tenant_id = $1 and alias = any ($2)";
+    let rows: Vec<(String, Uuid)> =
+        sqlx::query_as(statement).bind(tenant.uuid()).bind(aliases).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(alias, id)| (alias, id.into())).collect())
+}
+
+/// The operators' names of these backends.
+pub(crate) async fn backend_names(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[BackendId],
+) -> Result<HashMap<BackendId, String>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let statement =
+        "select backend_id, name from backends where tenant_id = $1 and backend_id = any ($2)";
+    let rows: Vec<(Uuid, String)> =
+        sqlx::query_as(statement).bind(tenant.uuid()).bind(ids).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(id, name)| (id.into(), name)).collect())
 }
 
 /// Adds a model, without a price.

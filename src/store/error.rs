@@ -53,7 +53,9 @@ impl From<sqlx::Error> for Error {
                 sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
                     Self::Refused { code: "decode".to_owned(), source: it }
                 }
-                sqlx::Error::Migrate(_) => Self::Refused { code: "migration".to_owned(), source: it },
+                sqlx::Error::Migrate(_) => {
+                    Self::Refused { code: "migration".to_owned(), source: it }
+                }
                 other => Self::Unreachable(other),
             };
         };

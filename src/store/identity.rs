@@ -1,5 +1,7 @@
 //! Rows of tenants, hosts, users, servers and credentials.
 
+use std::collections::HashMap;
+
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -50,6 +52,24 @@ pub(crate) async fn credentials(
     .fetch_all(connection)
     .await?;
     rows.iter().map(credential).collect()
+}
+
+/// A credential, whether it is accepted or not.
+pub(crate) async fn credential_by_id(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<Option<Credential>, Error> {
+    let row = sqlx::query(
+        "select c.*, h.display_name as host_name
+         from credentials c left join hosts h on h.tenant_id = c.tenant_id and h.host_id = c.host_id
+         where c.tenant_id = $1 and c.credential_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(id)
+    .fetch_optional(connection)
+    .await?;
+    row.map(|it| credential(&it)).transpose()
 }
 
 /// Adds a credential, of which only the digest is kept.
@@ -269,4 +289,32 @@ pub(crate) async fn names(
     .await?;
     // Erased people and servers leave their envelopes and the ledger behind.
     Ok(names.unwrap_or_else(|| ("(erased)".to_owned(), "(erased)".to_owned())))
+}
+
+/// What hosts call these users.
+pub(crate) async fn user_names(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[UserId],
+) -> Result<HashMap<UserId, String>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let statement =
+        "select user_id, external_id from users where tenant_id = $1 and user_id = any ($2)";
+    let rows: Vec<(Uuid, String)> =
+        sqlx::query_as(statement).bind(tenant.uuid()).bind(ids).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(id, name)| (id.into(), name)).collect())
+}
+
+/// What hosts call these servers.
+pub(crate) async fn server_names(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[ServerId],
+) -> Result<HashMap<ServerId, String>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let statement =
+        "select server_id, external_id from servers where tenant_id = $1 and server_id = any ($2)";
+    let rows: Vec<(Uuid, String)> =
+        sqlx::query_as(statement).bind(tenant.uuid()).bind(ids).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(id, name)| (id.into(), name)).collect())
 }

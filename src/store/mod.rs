@@ -12,8 +12,10 @@ pub mod holds;
 pub mod identity;
 pub mod instant;
 pub mod lane;
+pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub mod verify;
 
 use std::time::Duration;
 
@@ -59,6 +61,9 @@ const DUTY: &str = "bursar_duty";
 /// How long a request waits for a connection before it is told to come back.
 const ACQUIRE: Duration = Duration::from_secs(2);
 
+/// How long one statement of a proof may take: millions of rows a minute.
+const PROOF: &str = "120s";
+
 // === impl Store ===
 
 impl Store {
@@ -91,6 +96,17 @@ impl Store {
         begin(&self.reports, tenant).await
     }
 
+    /// A transaction that sees `tenant` alone, as it stood at one instant, and that
+    /// may take long: for proofs.
+    pub async fn snapshot_tx(&self, tenant: TenantId) -> Result<Tx, Error> {
+        let tenant = tenant.uuid();
+        let statement = format!(
+            "begin isolation level repeatable read read only; \
+             set local bursar.tenants = '{tenant}'; set local statement_timeout = '{PROOF}'"
+        );
+        Ok(self.reports.begin_with(AssertSqlSafe(statement)).await?)
+    }
+
     /// The pool of the duties.
     pub(crate) const fn duties(&self) -> &PgPool {
         &self.duties
@@ -109,6 +125,12 @@ impl Store {
                 .fetch_one(&self.calls)
                 .await?;
         Ok(theirs.saturating_sub(unix_ms))
+    }
+
+    /// Whether a connection of the service is bound by row-level security.
+    pub async fn is_bound_by_row_security(&self) -> Result<bool, Error> {
+        let bound = sqlx::query_scalar("select row_security_active('limits')");
+        Ok(bound.fetch_one(&self.calls).await?)
     }
 
     /// Lets go of every connection.

@@ -1,3 +1,4 @@
 //! The doors: thin translations between a wire and the core.
 
 pub mod grpc;
+pub mod http;

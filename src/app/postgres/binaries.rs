@@ -104,6 +104,11 @@ fn newest(dirs: impl Iterator<Item = PathBuf>, wanted: Option<u32>) -> Option<Bi
         .max_by_key(|it| it.major)
 }
 
+/// The folder of the newest programs that are installed, if any are.
+pub(super) fn newest_installed() -> Option<PathBuf> {
+    newest(installed(), None).map(|it| it.dir)
+}
+
 /// Every folder where an installation may be.
 fn installed() -> impl Iterator<Item = PathBuf> {
     let roots = ROOTS.iter().flat_map(|root| {

@@ -132,6 +132,11 @@ impl Cluster {
     }
 }
 
+/// Where server binaries are installed, if they are. Blocks.
+pub fn installed() -> Option<PathBuf> {
+    binaries::newest_installed()
+}
+
 /// A path as the value of a query parameter: only unreserved bytes stay.
 fn percent_encoded(path: &Path) -> String {
     use std::{fmt::Write, os::unix::ffi::OsStrExt};

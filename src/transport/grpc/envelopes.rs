@@ -45,7 +45,7 @@ impl EnvelopeService for Envelopes {
     ) -> Result<Response<proto::Envelope>, Status> {
         let (metadata, _, body) = request.into_parts();
         let host = self.host(&metadata).await?;
-        auth::agrees(&metadata, host.tenant, &body.user, &body.server)?;
+        auth::parties_agree(&metadata, &body.user, &body.server)?;
         let user = convert::id("user", &body.user)?;
         let server = convert::id("server", &body.server)?;
         let limits = body.limits.as_ref();
@@ -107,7 +107,7 @@ impl EnvelopeService for Envelopes {
     ) -> Result<Response<proto::Reservation>, Status> {
         let (metadata, _, body) = request.into_parts();
         let host = self.host(&metadata).await?;
-        auth::agrees(&metadata, host.tenant, &body.user, &body.server)?;
+        auth::parties_agree(&metadata, &body.user, &body.server)?;
         let wish = wish(&body, host.currency)?;
         let reserved = match self.desk().reserve(&host, &wish).await {
             Ok(it) => reservation(&it, host.tenant, host.currency),
@@ -130,7 +130,8 @@ impl EnvelopeService for Envelopes {
         let hold = hold_id(&body.hold)?;
         let usage = body.usage.as_ref().map(|it| convert::envelope::usage("usage", it));
         let usage: Usage = usage.transpose()?.unwrap_or_default();
-        let money = body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
+        let money =
+            body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
         let used = (usage, money.transpose()?);
         if body.usage.is_none() && used.1.is_none() {
             return Err(Fault::invalid("usage", "is required unless money is given").into());
@@ -152,18 +153,18 @@ impl EnvelopeService for Envelopes {
 }
 
 impl Envelopes {
-    async fn host(&self, metadata: &MetadataMap) -> Result<HostCaller, Fault> {
-        auth::caller(&self.services, metadata).await?.try_into()
+    async fn host(&self, metadata: &MetadataMap) -> Result<HostCaller, Status> {
+        auth::right(&self.services, metadata).await
     }
 
     /// A host sees its own envelopes, operators and finance all of the tenant's.
-    async fn viewer(&self, metadata: &MetadataMap) -> Result<(Viewer, Currency), Fault> {
+    async fn viewer(&self, metadata: &MetadataMap) -> Result<(Viewer, Currency), Status> {
         let caller = auth::caller(&self.services, metadata).await?;
         let (tenant, currency) = (caller.tenant.id, caller.tenant.currency);
         let host = match caller.credential.role {
             Role::Host => Some(HostCaller::try_from(caller)?.host),
             Role::Operator | Role::Finance => None,
-            Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }),
+            Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }.into()),
         };
         Ok((Viewer { tenant, host }, currency))
     }

@@ -1,4 +1,13 @@
 //! The gRPC door, `bursar.v1`.
 
+pub mod auth;
 pub mod convert;
+mod deadline;
+pub mod envelopes;
+mod in_flight;
+pub mod sampling;
+mod server;
+pub mod state;
 pub mod status;
+
+pub use server::{Doors, MESSAGE_BYTES_MAX, serve};

@@ -79,16 +79,15 @@ impl Sampling {
         metadata: &MetadataMap,
         body: CreateMessageRequest,
         sink: Sink,
-    ) -> Result<(HostCaller, call::Request, DropGuard), Fault> {
-        let caller: HostCaller = auth::caller(&self.services, metadata).await?.try_into()?;
-        auth::agrees(metadata, caller.tenant, &body.user, &body.server)?;
+    ) -> Result<(HostCaller, call::Request, DropGuard), Status> {
+        let caller: HostCaller = auth::right(&self.services, metadata).await?;
+        auth::parties_agree(metadata, &body.user, &body.server)?;
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
         let guard = gone.clone().drop_guard();
         let deadline = deadline::of(metadata, &self.services.clock);
-        let request =
-            call::Request { caller: caller.clone(), sampling, deadline, gone, sink };
+        let request = call::Request { caller: caller.clone(), sampling, deadline, gone, sink };
         Ok((caller, request, guard))
     }
 

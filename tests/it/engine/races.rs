@@ -9,7 +9,12 @@ use tokio::task::JoinSet;
 use super::world::{UNIT, World, held, settle, truth};
 
 /// Holds that were taken of `callers` that want `money` at once.
-async fn race(world: &World, engines: &[Engine], limits: &[LimitKey], (callers, money): (usize, i64)) -> usize {
+async fn race(
+    world: &World,
+    engines: &[Engine],
+    limits: &[LimitKey],
+    (callers, money): (usize, i64),
+) -> usize {
     let mut set = JoinSet::new();
     for n in 0..callers {
         let engine = engines[n % engines.len()].clone();
@@ -40,7 +45,8 @@ async fn two_hundred_races_overspend_nothing() {
     for trial in 0..200 {
         let room = 1 + trial % 7;
         let callers = 8 + trial % 25;
-        let own = world.limit(Width::Envelope, LimitKind::Money, i64::try_from(room).unwrap() * UNIT);
+        let own =
+            world.limit(Width::Envelope, LimitKind::Money, i64::try_from(room).unwrap() * UNIT);
         let own = own.await;
         let calls = world.limit(Width::Envelope, LimitKind::Calls, 1_000).await;
         let engines = &engines[..2 + trial % 2];

@@ -1,0 +1,76 @@
+//! Operators' writes, one file a resource. Each is one transaction of the tenant.
+
+mod access;
+mod budgets;
+mod catalogue;
+pub mod demo;
+mod directory;
+mod grants;
+mod tenants;
+
+use uuid::Uuid;
+
+pub use access::{NewCredential, create_credential, credentials, revoke_credential};
+pub use budgets::{Standing, budgets, create_budget, delete_budget};
+pub use catalogue::{
+    Offered, backends, create_backend, create_model, models, set_fx_rate, set_price,
+};
+pub use directory::{Named, create_server, create_user, servers, users};
+pub use grants::{Listed, create_grant, grants, revoke_grant};
+pub use tenants::{create_tenant, platform_key};
+
+use crate::{
+    catalogue::Catalogue,
+    clock::Clock,
+    domain::{
+        fault::Fault,
+        ids::{ServerId, TenantId, UserId},
+    },
+    store::{self, Store, Tx, identity},
+};
+
+/// What an operator's write needs besides its data.
+#[derive(Debug, Clone, Copy)]
+pub struct Desk<'a> {
+    /// The tables.
+    pub store: &'a Store,
+    /// Time and fresh ids.
+    pub clock: &'a Clock,
+    /// What has to be forgotten once it has changed.
+    pub catalogue: &'a Catalogue,
+}
+
+/// A keyset position, none for the start, and how many rows at most.
+pub type Slice = (Option<Uuid>, i64);
+
+/// What is said of a row that is there already.
+fn exists(what: &'static str) -> impl Fn(store::Error) -> Fault {
+    move |it| match it {
+        store::Error::Duplicate(_) => Fault::Exists { what },
+        it @ (store::Error::Unreachable(_)
+        | store::Error::Retry(_)
+        | store::Error::Stale
+        | store::Error::Refused { .. }
+        | store::Error::Unreadable(_)) => it.into(),
+    }
+}
+
+/// The user that `field` names; one that does not exist is the field's fault.
+async fn known_user(
+    tx: &mut Tx,
+    tenant: TenantId,
+    (field, external): (&str, &str),
+) -> Result<UserId, Fault> {
+    let found = identity::user(tx, tenant, external).await?;
+    found.ok_or_else(|| Fault::invalid(field, "there is no such user; create it first"))
+}
+
+/// The server that `field` names; one that does not exist is the field's fault.
+async fn known_server(
+    tx: &mut Tx,
+    tenant: TenantId,
+    (field, external): (&str, &str),
+) -> Result<ServerId, Fault> {
+    let found = identity::server(tx, tenant, external).await?;
+    found.ok_or_else(|| Fault::invalid(field, "there is no such server; create it first"))
+}

@@ -1,0 +1,64 @@
+//! Organisations, and the key that makes them.
+
+use jiff::tz::TimeZone;
+use uuid::Uuid;
+
+use super::{Desk, access::fresh};
+use crate::{
+    clock::Clock,
+    domain::{
+        credential::Role,
+        fault::Fault,
+        ids::TenantId,
+        money::{Currency, NANOS_PER_UNIT},
+        tenant::Tenant,
+    },
+    identity::{Key, PlatformCaller, issue},
+    store::{
+        self, Store,
+        catalogue::{self, FxRate},
+        identity,
+    },
+};
+
+/// Whose the keys of the role platform are: a tenant without anything else.
+const PLATFORM: Uuid = Uuid::from_u128(0x0070_6c61_7466_8000_8000_6275_7273_6172);
+
+/// Makes a tenant and its first operator key, which is returned this once.
+///
+/// Provider prices are in USD: a tenant that pays in USD gets the rate 1, any other
+/// has none, and no call is made for it before an operator has set one.
+pub async fn create_tenant(
+    desk: Desk<'_>,
+    _right: PlatformCaller,
+    (display_name, currency): (String, Currency),
+) -> Result<(Tenant, Key), Fault> {
+    let tenant = Tenant { id: desk.clock.id(), display_name, currency };
+    let mut tx = desk.store.report_tx(tenant.id).await?;
+    identity::add_tenant(&mut tx, &tenant).await?;
+    if currency == Currency::USD {
+        let rate = FxRate {
+            id: desk.clock.id(),
+            usd_nanos_per_unit: NANOS_PER_UNIT.unsigned_abs(),
+            fixing_date: desk.clock.now().to_zoned(TimeZone::UTC).date(),
+        };
+        catalogue::add_fx_rate(&mut tx, tenant.id, &rate).await?;
+    }
+    let first = fresh(desk.clock, Role::Operator, "first operator");
+    let key = issue(&mut tx, tenant.id, &first).await?;
+    store::commit(tx).await?;
+    Ok((tenant, key))
+}
+
+/// A fresh key of the role platform, for whoever runs the service. No rpc makes one.
+pub async fn platform_key(store: &Store, clock: &Clock) -> Result<Key, Fault> {
+    let id = TenantId::from(PLATFORM);
+    let mut tx = store.report_tx(id).await?;
+    if identity::tenant(&mut tx, id).await?.is_none() {
+        let platform = Tenant { id, display_name: "Platform".to_owned(), currency: Currency::USD };
+        identity::add_tenant(&mut tx, &platform).await?;
+    }
+    let key = issue(&mut tx, id, &fresh(clock, Role::Platform, "platform")).await?;
+    store::commit(tx).await?;
+    Ok(key)
+}

@@ -1,0 +1,123 @@
+//! What a service is told: one small struct a concern, from a file and the
+//! environment, the environment winning.
+
+use std::{net::SocketAddr, num::NonZeroU32, path::Path};
+
+use anyhow::{Context, Result};
+use figment::{
+    Figment,
+    providers::{Env, Format, Toml},
+};
+use serde::Deserialize;
+
+/// Everything. Unknown keys are refused, so that a typing error is not a default.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    /// Where Postgres is, as `postgresql://...`; also `DATABASE_URL`.
+    pub database_url: String,
+    /// Where gRPC is served.
+    #[serde(default = "Config::grpc")]
+    pub grpc: SocketAddr,
+    /// Where HTTP is served: health.
+    #[serde(default = "Config::http")]
+    pub http: SocketAddr,
+    /// Lanes of the budget engine, each with a connection of its own.
+    #[serde(default = "Config::lanes")]
+    pub lanes: u32,
+    /// Connections for calls besides those of the lanes.
+    #[serde(default = "Config::call_connections")]
+    pub call_connections: u32,
+    /// Connections for reports and administration.
+    #[serde(default = "Config::report_connections")]
+    pub report_connections: u32,
+    /// Requests per second of one key before some are shed.
+    #[serde(default = "Config::per_key")]
+    pub requests_per_key: NonZeroU32,
+    /// Requests per second of one server before some are shed.
+    #[serde(default = "Config::per_key")]
+    pub requests_per_server: NonZeroU32,
+    /// Mebibytes of request bodies that may be under way at once.
+    #[serde(default = "Config::body_mib")]
+    pub body_mib_in_flight: u32,
+    /// How long running calls may go on once the process is told to end.
+    #[serde(default = "Config::drain_seconds")]
+    pub drain_seconds: u64,
+    /// Whether the scripted backend may be used. Never in production.
+    #[serde(default)]
+    pub scripted_backend: bool,
+}
+
+impl Config {
+    /// Reads a TOML file, where there is one, and what `env` knows.
+    pub fn read(file: Option<&Path>, database_url: Option<String>) -> Result<Self> {
+        let figment = file.map_or_else(Figment::new, |it| Figment::from(Toml::file_exact(it)));
+        let figment = figment.merge(Env::raw().only(&["DATABASE_URL"])).merge(
+            Env::prefixed("BURSAR_").only(&[
+                "grpc",
+                "http",
+                "lanes",
+                "call_connections",
+                "report_connections",
+                "requests_per_key",
+                "requests_per_server",
+                "body_mib_in_flight",
+                "drain_seconds",
+                "scripted_backend",
+            ]),
+        );
+        let given = database_url.map(|it| ("database_url", it));
+        let figment = given.into_iter().fold(figment, |all, it| all.merge(it));
+        figment.extract().context("the configuration")
+    }
+
+    /// The defaults, for a database.
+    pub fn of(database_url: String, grpc: SocketAddr, http: SocketAddr) -> Self {
+        Self {
+            database_url,
+            grpc,
+            http,
+            lanes: Self::lanes(),
+            call_connections: Self::call_connections(),
+            report_connections: Self::report_connections(),
+            requests_per_key: Self::per_key(),
+            requests_per_server: Self::per_key(),
+            body_mib_in_flight: Self::body_mib(),
+            drain_seconds: Self::drain_seconds(),
+            scripted_backend: false,
+        }
+    }
+
+    /// On every address, as a service does.
+    fn grpc() -> SocketAddr {
+        SocketAddr::from(([0, 0, 0, 0], 7420))
+    }
+
+    fn http() -> SocketAddr {
+        SocketAddr::from(([0, 0, 0, 0], 7421))
+    }
+
+    const fn lanes() -> u32 {
+        4
+    }
+
+    const fn call_connections() -> u32 {
+        16
+    }
+
+    const fn report_connections() -> u32 {
+        4
+    }
+
+    fn per_key() -> NonZeroU32 {
+        NonZeroU32::MIN.saturating_add(1_999)
+    }
+
+    const fn body_mib() -> u32 {
+        512
+    }
+
+    const fn drain_seconds() -> u64 {
+        20
+    }
+}

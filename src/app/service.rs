@@ -1,0 +1,205 @@
+//! A running service: pools, lanes, duties and doors, and how they end.
+
+use std::{net::SocketAddr, time::Duration};
+
+use anyhow::{Context, Result};
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::config::Config;
+use crate::{
+    budget::{Engine, reaper},
+    call::Broker,
+    catalogue::{Catalogue, Connections},
+    clock::Clock,
+    identity::shed::{Rates, Shed},
+    store::{self, Store},
+    tasks::Tasks,
+    transport::{
+        grpc::{self, Doors, state::Services},
+        http::{self, Health},
+    },
+};
+
+/// Between two looks at Postgres' clock.
+const CLOCK_CHECK: Duration = Duration::from_secs(5);
+
+/// Kept of the drain for replies and settlements after the last cut.
+const CUT_BEFORE_END: Duration = Duration::from_secs(3);
+
+/// See the module. Dropping it ends everything at once; [`Running::stop`] ends it
+/// in good order.
+pub struct Running {
+    /// Where gRPC is served.
+    pub grpc: SocketAddr,
+    /// Where HTTP is served.
+    pub http: SocketAddr,
+    /// What the services work with.
+    pub services: Services,
+    health: Health,
+    calls: Tasks,
+    cut: CancellationToken,
+    stop_doors: CancellationToken,
+    doors: JoinSet<Result<()>>,
+    duties: JoinSet<()>,
+    lanes: JoinSet<()>,
+    drain: Duration,
+}
+
+impl Running {
+    /// Opens everything. The schema must be up to date.
+    pub async fn start(config: &Config) -> Result<Self> {
+        let clock = Clock::default();
+        let store = Store::open(&store::Settings {
+            url: config.database_url.clone(),
+            call_connections: config.call_connections,
+            report_connections: config.report_connections,
+        })
+        .context("database_url")?;
+        let health = Health::default();
+        follow_clock(&store, &clock, &health).await;
+        let lanes_wanted = usize::try_from(config.lanes).unwrap_or(1);
+        let (engine, lane_list) = Engine::new(&store, &clock, lanes_wanted);
+        let mut lanes = JoinSet::new();
+        for lane in lane_list {
+            lanes.spawn(lane.run());
+        }
+        let secrets = std::sync::Arc::new(|name: &str| std::env::var(name).ok());
+        let services = Services {
+            store: store.clone(),
+            clock: clock.clone(),
+            engine,
+            catalogue: Catalogue::default(),
+            connections: Connections::new(config.scripted_backend, secrets)?,
+            shed: Shed::new(Rates {
+                per_key: config.requests_per_key,
+                per_server: config.requests_per_server,
+            }),
+        };
+        let mut duties = JoinSet::new();
+        duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(watch_clock(store, clock, health.clone()));
+        let cut = CancellationToken::new();
+        let calls = Tasks::default();
+        let stop_doors = CancellationToken::new();
+        let (doors, grpc, http) =
+            open_doors(config, &services, (&calls, &cut, &stop_doors), &health).await?;
+        let drain = Duration::from_secs(config.drain_seconds);
+        health.set_serving(true);
+        Ok(Self {
+            grpc,
+            http,
+            services,
+            health,
+            calls,
+            cut,
+            stop_doors,
+            doors,
+            duties,
+            lanes,
+            drain,
+        })
+    }
+
+    /// Runs until a door breaks.
+    pub async fn broken(&mut self) -> Result<()> {
+        match self.doors.join_next().await {
+            Some(ended) => ended.context("a door")?,
+            None => Ok(()),
+        }
+    }
+
+    /// Ends in good order: takes no new calls, lets running ones go on for a while,
+    /// cuts the rest, settles all, and only then lets go of the database.
+    pub async fn stop(mut self) {
+        self.health.set_serving(false);
+        self.calls.close();
+        let running = self.calls.running();
+        tracing::info!(running, "shutting down: no new calls");
+        let patience = self.drain.saturating_sub(CUT_BEFORE_END);
+        if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
+            tracing::warn!(
+                running = self.calls.running(),
+                "shutting down: cutting what still runs"
+            );
+            self.cut.cancel();
+            if tokio::time::timeout(self.drain, self.calls.wait()).await.is_err() {
+                tracing::error!(running = self.calls.running(), "calls were left to the reaper");
+            }
+        }
+        self.stop_doors.cancel();
+        let closed = async { while self.doors.join_next().await.is_some() {} };
+        if tokio::time::timeout(CUT_BEFORE_END, closed).await.is_err() {
+            self.doors.shutdown().await;
+        }
+        self.duties.shutdown().await;
+        let store = self.services.store.clone();
+        drop(self.services);
+        let answered = async { while self.lanes.join_next().await.is_some() {} };
+        if tokio::time::timeout(CUT_BEFORE_END, answered).await.is_err() {
+            self.lanes.shutdown().await;
+        }
+        store.close().await;
+        tracing::info!("shut down");
+    }
+}
+
+async fn open_doors(
+    config: &Config,
+    services: &Services,
+    (calls, cut, stop): (&Tasks, &CancellationToken, &CancellationToken),
+    health: &Health,
+) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
+    let bind = |at: SocketAddr, name: &'static str| async move {
+        let listener = TcpListener::bind(at).await;
+        listener.with_context(|| format!("{name}: cannot listen on {at}"))
+    };
+    let grpc_listener = bind(config.grpc, "grpc").await?;
+    let http_listener = bind(config.http, "http").await?;
+    let (grpc, http) = (grpc_listener.local_addr()?, http_listener.local_addr()?);
+    let broker = Broker {
+        store: services.store.clone(),
+        engine: services.engine.clone(),
+        clock: services.clock.clone(),
+        catalogue: services.catalogue.clone(),
+        connections: services.connections.clone(),
+        shutdown: cut.clone(),
+    };
+    let parts = Doors {
+        services: services.clone(),
+        broker,
+        tasks: calls.clone(),
+        body_mib_in_flight: config.body_mib_in_flight,
+    };
+    let mut doors = JoinSet::new();
+    doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
+    doors.spawn(http::serve(health.clone(), http_listener, stop.clone()));
+    Ok((doors, grpc, http))
+}
+
+async fn watch_clock(store: Store, clock: Clock, health: Health) {
+    loop {
+        clock.sleep(CLOCK_CHECK).await;
+        follow_clock(&store, &clock, &health).await;
+    }
+}
+
+/// Postgres' time is the time. A clock that is off by more than a second makes the
+/// replica unready; what it does meanwhile is right all the same.
+async fn follow_clock(store: &Store, clock: &Clock, health: &Health) {
+    let before = clock.monotonic();
+    match store.clock_ahead_ms(clock.own_unix_ms()).await {
+        Ok(ahead) => {
+            // The answer took a while; half of it is the way back.
+            let way = clock.monotonic().saturating_duration_since(before) / 2;
+            let ahead = ahead.saturating_sub(i64::try_from(way.as_millis()).unwrap_or(0));
+            clock.set_offset_ms(ahead);
+            health.set_database(true);
+            health.set_clock_off_ms(ahead);
+        }
+        Err(it) => {
+            tracing::warn!(error = %it, "the database does not answer");
+            health.set_database(false);
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! A bound on the bytes of request bodies that are under way at once, over all
+//! connections: large prompts cannot fill the memory of a replica together.
+
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame, SizeHint};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tonic::{Status, body::Body as GrpcBody};
+use tower::{Layer, Service};
+
+use crate::domain::fault::Fault;
+
+/// Bytes are counted in steps of this size.
+const STEP: usize = 1_024;
+
+/// The bound. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(super) struct InFlight(Arc<Semaphore>);
+
+impl InFlight {
+    /// So many mebibytes at most.
+    pub(super) fn mebibytes(most: u32) -> Self {
+        let steps = usize::try_from(most).unwrap_or(1).saturating_mul(1_024 * 1_024 / STEP);
+        Self(Arc::new(Semaphore::new(steps.clamp(1, Semaphore::MAX_PERMITS))))
+    }
+}
+
+impl<S> Layer<S> for InFlight {
+    type Service = Counted<S>;
+
+    fn layer(&self, inner: S) -> Counted<S> {
+        Counted { inner, bound: self.clone() }
+    }
+}
+
+/// A service whose requests' bodies are counted.
+#[derive(Debug, Clone)]
+pub(super) struct Counted<S> {
+    inner: S,
+    bound: InFlight,
+}
+
+impl<S> Service<http::Request<GrpcBody>> for Counted<S>
+where
+    S: Service<http::Request<GrpcBody>>,
+{
+    type Response = S::Response;
+    type Error = S::Error;
+    type Future = S::Future;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: http::Request<GrpcBody>) -> S::Future {
+        let bound = self.bound.clone();
+        let counted = |inner| GrpcBody::new(CountedBody { inner, bound, taken: Vec::new() });
+        self.inner.call(request.map(counted))
+    }
+}
+
+/// Counts what it reads for as long as it is read.
+struct CountedBody {
+    inner: GrpcBody,
+    bound: InFlight,
+    taken: Vec<OwnedSemaphorePermit>,
+}
+
+impl Body for CountedBody {
+    type Data = Bytes;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+        let frame = std::task::ready!(Pin::new(&mut self.inner).poll_frame(cx));
+        if let Some(Ok(frame)) = &frame {
+            let bytes = frame.data_ref().map_or(0, Buf::remaining);
+            let steps = u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX);
+            match Arc::clone(&self.bound.0).try_acquire_many_owned(steps) {
+                Ok(permit) => self.taken.push(permit),
+                Err(_) => {
+                    let retry_after = std::time::Duration::from_secs(1);
+                    return Poll::Ready(Some(Err(Fault::Shed { retry_after }.into())));
+                }
+            }
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}

@@ -1,0 +1,75 @@
+//! All services of the door on one listener.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::{Server, server::TcpIncoming};
+
+use super::{envelopes::Envelopes, in_flight::InFlight, sampling::Sampling, state::Services};
+use crate::{
+    call::Broker,
+    proto::{
+        DESCRIPTORS, envelope_service_server::EnvelopeServiceServer,
+        sampling_service_server::SamplingServiceServer,
+    },
+    tasks::Tasks,
+};
+
+/// The largest message either way: images get through, whole disks do not.
+pub const MESSAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Streams of one connection at once.
+const STREAMS_MAX: u32 = 4_096;
+
+/// What the doors open on.
+#[derive(Clone)]
+pub struct Doors {
+    /// Shared by all services.
+    pub services: Services,
+    /// What samples.
+    pub broker: Broker,
+    /// Where calls run.
+    pub tasks: Tasks,
+    /// Mebibytes of request bodies under way at once.
+    pub body_mib_in_flight: u32,
+}
+
+/// Serves until `stop`, then lets running requests end.
+pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken) -> Result<()> {
+    let Doors { services, broker, tasks, body_mib_in_flight } = parts;
+    let (health, health_service) = tonic_health::server::health_reporter();
+    health.set_service_status("", tonic_health::ServingStatus::Serving).await;
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIPTORS)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1()
+        .context("reflection")?;
+    let sampling = Sampling { services: services.clone(), broker, tasks };
+    let envelopes = Envelopes { services };
+    macro_rules! sized {
+        ($it:expr) => {
+            $it.max_decoding_message_size(MESSAGE_BYTES_MAX)
+                .max_encoding_message_size(MESSAGE_BYTES_MAX)
+        };
+    }
+    let router = Server::builder()
+        .layer(InFlight::mebibytes(body_mib_in_flight))
+        .max_concurrent_streams(STREAMS_MAX)
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .http2_keepalive_timeout(Some(Duration::from_secs(10)))
+        .add_service(health_service)
+        .add_service(reflection)
+        .add_service(sized!(SamplingServiceServer::new(sampling)))
+        .add_service(sized!(EnvelopeServiceServer::new(envelopes)));
+    let until = {
+        let stop = stop.clone();
+        async move {
+            stop.cancelled().await;
+            health.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+        }
+    };
+    let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+    router.serve_with_incoming_shutdown(incoming, until).await.context("serving gRPC")
+}
