@@ -8,9 +8,12 @@
     reason = "what a test stands on may fail it, and says why; tests read clocks and spawn servers"
 )]
 
+mod admin;
 mod backend;
 mod convert;
+mod ledger;
 mod mcp_json;
 mod postgres;
 mod support;
 mod tidy;
+mod world;

@@ -28,8 +28,9 @@ pub(crate) struct TestDb {
 }
 
 /// Brings the template to the newest schema. It must close its connections.
-#[expect(clippy::unused_async, reason = "migrating awaits")]
-async fn migrate_template(_url: &str) {}
+async fn migrate_template(url: &str) {
+    bursar::store::migrate(url).await.unwrap();
+}
 
 /// A fresh database, a copy of the migrated template.
 pub(crate) fn database() -> TestDb {
