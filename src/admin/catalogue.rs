@@ -112,11 +112,11 @@ pub async fn models(
     let ids: Vec<BackendId> = found.iter().map(|it| it.backend).collect();
     let names: HashMap<BackendId, String> = rows::backend_names(&mut tx, tenant, &ids).await?;
     store::commit(tx).await?;
-    let named = |model: Model| Offered {
+    let with_name = |model: Model| Offered {
         backend: names.get(&model.backend).cloned().unwrap_or_default(),
         model,
     };
-    Ok(found.into_iter().map(named).collect())
+    Ok(found.into_iter().map(with_name).collect())
 }
 
 /// Gives a model a price, from the next call on.
@@ -130,10 +130,10 @@ pub async fn set_price(
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
     rows::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
-    let priced = offered(&mut tx, right, id.uuid()).await?;
+    let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
-    Ok(priced)
+    Ok(changed)
 }
 
 async fn offered(tx: &mut Tx, right: &OperatorCaller, id: uuid::Uuid) -> Result<Offered, Fault> {

@@ -226,19 +226,8 @@ fn draft(
 
 /// Consent for every model of the tenant, so that the person's own server is in it.
 async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(), Fault> {
-    let user: UserId = match identity::user(tx, tenant, USER).await? {
-        Some(id) => id,
-        None => {
-            named(tx, desk.clock.id::<UserId>().uuid(), tenant, (Directory::Users, USER)).await?
-        }
-    };
-    let server: ServerId = match identity::server(tx, tenant, SERVER).await? {
-        Some(id) => id,
-        None => {
-            let fresh = desk.clock.id::<ServerId>().uuid();
-            named(tx, fresh, tenant, (Directory::Servers, SERVER)).await?
-        }
-    };
+    let (user, server) =
+        (ensure_user(tx, desk, tenant).await?, ensure_server(tx, desk, tenant).await?);
     if grants::in_force(tx, tenant, (USER, SERVER)).await?.is_some() {
         return Ok(());
     }
@@ -264,14 +253,22 @@ async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(
     Ok(grants::add(tx, tenant, &grant).await?)
 }
 
-async fn named<I: From<Uuid>>(
-    tx: &mut Tx,
-    fresh: Uuid,
-    tenant: TenantId,
-    (directory, external): (Directory, &str),
-) -> Result<I, Fault> {
-    identity::add_external(tx, directory, tenant, (fresh, external)).await?;
-    Ok(fresh.into())
+async fn ensure_user(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<UserId, Fault> {
+    if let Some(id) = identity::user(tx, tenant, USER).await? {
+        return Ok(id);
+    }
+    let id: UserId = desk.clock.id();
+    identity::add_external(tx, Directory::Users, tenant, (id.uuid(), USER)).await?;
+    Ok(id)
+}
+
+async fn ensure_server(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<ServerId, Fault> {
+    if let Some(id) = identity::server(tx, tenant, SERVER).await? {
+        return Ok(id);
+    }
+    let id: ServerId = desk.clock.id();
+    identity::add_external(tx, Directory::Servers, tenant, (id.uuid(), SERVER)).await?;
+    Ok(id)
 }
 
 async fn keys(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<Demo, Fault> {

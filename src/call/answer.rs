@@ -58,6 +58,7 @@ pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
 }
 
 /// What is there so far.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about the stream")]
 struct Collector {
     answer: Answer,
     matcher: Matcher,
@@ -114,7 +115,7 @@ impl Collector {
         let start = held.way.connection.start(prompt);
         let mut events = match within(broker, held, None, start).await {
             Ok(Ok(events)) => events,
-            Ok(Err(failure)) => return self.fail(failure),
+            Ok(Err(failure)) => return Some(self.fail(failure)),
             Err(cut) => return Some(cut),
         };
         self.read(broker, held, &mut events).await
@@ -126,9 +127,9 @@ impl Collector {
             let patience = if self.answer.finish.is_some() { AFTERWORD } else { idle };
             let event = match within(broker, held, Some(patience), events.next()).await {
                 Ok(Some(Ok(event))) => event,
-                Ok(Some(Err(failure))) => return self.fail(failure),
+                Ok(Some(Err(failure))) => return Some(self.fail(failure)),
                 Ok(None) if self.answer.finish.is_some() => return None,
-                Ok(None) => return self.fail(backend::Cause::Disconnected.into()),
+                Ok(None) => return Some(self.fail(backend::Cause::Disconnected.into())),
                 Err(cut) => return Some(cut),
             };
             let text = match self.take(event) {
@@ -183,7 +184,7 @@ impl Collector {
             return Err(Some(Cut::Budget));
         }
         if self.answer.text.len().saturating_add(piece.len()) > ANSWER_BYTES_MAX {
-            return Err(self.fail(backend::Cause::TooLarge.into()));
+            return Err(Some(self.fail(backend::Cause::TooLarge.into())));
         }
         let fed = self.matcher.feed(piece);
         self.answer.text.push_str(&fed.text);
@@ -200,12 +201,12 @@ impl Collector {
         self.answer.visible_bytes = self.answer.visible_bytes.saturating_add(bytes);
     }
 
-    fn fail(&mut self, failure: backend::Error) -> Option<Cut> {
+    fn fail(&mut self, failure: backend::Error) -> Cut {
         if matches!(failure.cause, backend::Cause::Filtered(_)) {
             self.answer.finish = Some(Finish::Refusal);
         }
         self.failure = Some(failure);
-        Some(Cut::Backend)
+        Cut::Backend
     }
 }
 

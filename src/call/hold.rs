@@ -21,7 +21,7 @@ use crate::{
 
 /// How long a hold outlives its call's deadline before the reaper takes it: time
 /// for a settlement that has to be tried again.
-const GRACE: Duration = Duration::from_secs(60);
+const GRACE: Duration = Duration::from_mins(1);
 
 /// How often the limits are looked up again because a window ended meanwhile.
 const WINDOWS_MAX: usize = 3;

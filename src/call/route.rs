@@ -6,7 +6,12 @@ use super::{Broker, End, admission::Admitted};
 use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
-    domain::{fx::FxQuote, hold::Terms, model::Model, outcome::Refusal},
+    domain::{
+        fx::FxQuote,
+        hold::Terms,
+        model::{BackendKind, Model},
+        outcome::Refusal,
+    },
     routing::{self, Candidate},
 };
 
@@ -28,8 +33,6 @@ pub(super) struct Way {
     pub(super) connection: Connection,
     pub(super) offer: Offer,
     pub(super) prompt_tokens: u64,
-    /// What the answer may have before any budget is asked.
-    pub(super) answer_tokens: u64,
     pub(super) reasons: Vec<String>,
 }
 
@@ -38,7 +41,12 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
     let allowed = &admitted.standing.grant.models;
-    let choice = routing::choose(&catalogue.models, &admitted.request.sampling.params, allowed);
+    let scripted = |it: &Model| {
+        let backend = catalogue.backend(it.backend);
+        backend.is_some_and(|it| it.kind == BackendKind::Scripted)
+    };
+    let params = &admitted.request.sampling.params;
+    let choice = routing::choose(&catalogue.models, params, allowed, scripted);
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
         if ways.len() == OFFERS_MAX {
@@ -66,7 +74,7 @@ fn way(
     candidate: Candidate<'_>,
     fx: FxQuote,
 ) -> Option<Way> {
-    let Candidate { model, version, prices, prompt_tokens, answer_tokens, reasons } = candidate;
+    let Candidate { model, version, prices, prompt_tokens, answer_tokens, reasons, .. } = candidate;
     let backend = catalogue.backend(model.backend)?;
     let terms = Terms {
         model: Some(model.id),
@@ -87,7 +95,6 @@ fn way(
         connection: broker.connections.to(backend)?,
         offer: Offer { terms, size },
         prompt_tokens,
-        answer_tokens,
         reasons,
     })
 }

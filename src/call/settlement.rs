@@ -132,11 +132,11 @@ fn truth(answered: &Answered) -> (EntryKind, Truth) {
     (EntryKind::Settle, truth)
 }
 
-fn used(held: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
-    let hold = &held.held.hold;
+fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
+    let hold = &call.held.hold;
     let Some(prices) = hold.terms.prices else { return Truth::whole_hold(hold, answer.cut) };
     let seen =
-        Traffic { prompt_tokens_max: held.way.prompt_tokens, answer_bytes: answer.visible_bytes };
+        Traffic { prompt_tokens_max: call.way.prompt_tokens, answer_bytes: answer.visible_bytes };
     let Ok(claimed) = answer.usage.believed(seen) else {
         let disputed = Certainty::Disputed(answer.usage);
         return Ok(Truth { certainty: disputed, ..Truth::whole_hold(hold, answer.cut)? });
@@ -150,7 +150,7 @@ fn used(held: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
     }
     // What arrived is at most so many tokens; the claim, where there is one, may be more.
     let arrived =
-        Usage { input: held.way.prompt_tokens, output: answer.received_bytes, ..Usage::default() };
+        Usage { input: call.way.prompt_tokens, output: answer.received_bytes, ..Usage::default() };
     let bound = priced(hold, &prices, arrived, Certainty::Estimated, answer)?;
     let claim = claimed.map(|it| priced(hold, &prices, it, Certainty::Estimated, answer));
     let most = match claim.transpose()? {

@@ -47,10 +47,13 @@ pub struct Snapshot {
     pub fx: Option<FxRate>,
 }
 
+/// Snapshots, and when each was read.
+type Known = HashMap<TenantId, (Instant, Arc<Snapshot>)>;
+
 /// Remembers snapshots. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    known: Arc<Mutex<HashMap<TenantId, (Instant, Arc<Snapshot>)>>>,
+    known: Arc<Mutex<Known>>,
 }
 
 impl Catalogue {

@@ -23,6 +23,8 @@ pub struct Candidate<'a> {
     pub prompt_tokens: u64,
     /// What the answer may have: the request's maximum within the model's ceilings.
     pub answer_tokens: u64,
+    /// Whether it is for demonstrations alone.
+    pub is_demonstration: bool,
     /// Why it stands where it does.
     pub reasons: Vec<String>,
 }
@@ -46,12 +48,22 @@ pub struct Choice<'a> {
 }
 
 /// Sorts a tenant's models for a request. `allowed` are the grant's aliases; none: all.
-pub fn choose<'a>(models: &'a [Model], params: &Params, allowed: &[String]) -> Choice<'a> {
+/// Models for which `is_demonstration` come last unless a hint names them: nobody
+/// with a real model wants to hear a scripted one.
+pub fn choose<'a>(
+    models: &'a [Model],
+    params: &Params,
+    allowed: &[String],
+    is_demonstration: impl Fn(&Model) -> bool,
+) -> Choice<'a> {
     let mut candidates = Vec::new();
     let mut rejected = Vec::new();
     for model in models {
         match candidate(model, params, allowed) {
-            Ok(it) => candidates.push(it),
+            Ok(it) => {
+                let is_demonstration = is_demonstration(model);
+                candidates.push(Candidate { is_demonstration, ..it });
+            }
             Err(reason) => rejected.push(Rejected { alias: model.alias.clone(), reason }),
         }
     }
@@ -81,5 +93,13 @@ fn candidate<'a>(
         return Err("the prompt is longer than its context");
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
-    Ok(Candidate { model, version, prices, prompt_tokens, answer_tokens, reasons: Vec::new() })
+    Ok(Candidate {
+        model,
+        version,
+        prices,
+        prompt_tokens,
+        answer_tokens,
+        is_demonstration: false,
+        reasons: Vec::new(),
+    })
 }

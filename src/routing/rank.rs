@@ -17,7 +17,7 @@ pub(super) fn sort(candidates: &mut [Candidate<'_>], wishes: &Preferences) {
     }
     candidates.sort_by_cached_key(|it| {
         let hint = hint(it, wishes).unwrap_or(usize::MAX);
-        (hint, Reverse(score(it, wishes, cheapest)), it.model.alias.clone())
+        (hint, it.is_demonstration, Reverse(score(it, wishes, cheapest)), it.model.alias.clone())
     });
 }
 

@@ -337,3 +337,17 @@ pub(crate) async fn backend_by_name(
             .await?;
     Ok(id.map(Into::into))
 }
+
+/// A backend by its id.
+pub(crate) async fn backend_by_id(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: BackendId,
+) -> Result<Option<Backend>, Error> {
+    let row = sqlx::query("select * from backends where tenant_id = $1 and backend_id = $2")
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .fetch_optional(connection)
+        .await?;
+    row.map(|it| backend(&it)).transpose()
+}

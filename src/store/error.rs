@@ -49,6 +49,10 @@ const GONE: [&str; 3] = ["57P01", "57P02", "57P05"];
 impl From<sqlx::Error> for Error {
     fn from(it: sqlx::Error) -> Self {
         let Some(database) = it.as_database_error() else {
+            #[expect(
+                clippy::wildcard_enum_match_arm,
+                reason = "all that is no answer of the database"
+            )]
             return match it {
                 sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
                     Self::Refused { code: "decode".to_owned(), source: it }

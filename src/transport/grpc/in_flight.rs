@@ -3,7 +3,7 @@
 
 use std::{
     pin::Pin,
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
 };
 
@@ -57,18 +57,35 @@ where
         self.inner.poll_ready(cx)
     }
 
-    fn call(&mut self, request: http::Request<GrpcBody>) -> S::Future {
+    fn call(&mut self, mut request: http::Request<GrpcBody>) -> S::Future {
         let bound = self.bound.clone();
-        let counted = |inner| GrpcBody::new(CountedBody { inner, bound, taken: Vec::new() });
+        let taken = Taken::default();
+        request.extensions_mut().insert(taken.clone());
+        let counted = |inner| GrpcBody::new(CountedBody { inner, bound, taken });
         self.inner.call(request.map(counted))
     }
 }
 
-/// Counts what it reads for as long as it is read.
+/// The share of the bound that a request has taken, given back when the last clone
+/// goes. A call keeps one for as long as it keeps the request.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Taken(Arc<Mutex<Option<OwnedSemaphorePermit>>>);
+
+impl Taken {
+    fn add(&self, more: OwnedSemaphorePermit) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match all.as_mut() {
+            Some(all) => all.merge(more),
+            None => *all = Some(more),
+        }
+    }
+}
+
+/// Counts what it reads.
 struct CountedBody {
     inner: GrpcBody,
     bound: InFlight,
-    taken: Vec<OwnedSemaphorePermit>,
+    taken: Taken,
 }
 
 impl Body for CountedBody {
@@ -83,13 +100,11 @@ impl Body for CountedBody {
         if let Some(Ok(frame)) = &frame {
             let bytes = frame.data_ref().map_or(0, Buf::remaining);
             let steps = u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX);
-            match Arc::clone(&self.bound.0).try_acquire_many_owned(steps) {
-                Ok(permit) => self.taken.push(permit),
-                Err(_) => {
-                    let retry_after = std::time::Duration::from_secs(1);
-                    return Poll::Ready(Some(Err(Fault::Shed { retry_after }.into())));
-                }
-            }
+            let Ok(permit) = Arc::clone(&self.bound.0).try_acquire_many_owned(steps) else {
+                let retry_after = std::time::Duration::from_secs(1);
+                return Poll::Ready(Some(Err(Fault::Shed { retry_after }.into())));
+            };
+            self.taken.add(permit);
         }
         Poll::Ready(frame)
     }

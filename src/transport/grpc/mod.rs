@@ -1,10 +1,13 @@
 //! The gRPC door, `bursar.v1`.
 
+pub mod admin;
 pub mod auth;
 pub mod convert;
 mod deadline;
 pub mod envelopes;
 mod in_flight;
+pub mod ledger;
+pub mod pages;
 pub mod sampling;
 mod server;
 pub mod state;

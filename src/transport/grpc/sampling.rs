@@ -8,7 +8,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use super::{auth, convert, deadline, state::Services};
+use super::{auth, convert, deadline, in_flight::Taken, state::Services};
 use crate::{
     call::{self, Broker, Progress, Reply, Sink},
     domain::{fault::Fault, ids::TenantId},
@@ -42,9 +42,12 @@ impl SamplingService for Sampling {
         &self,
         request: Request<CreateMessageRequest>,
     ) -> Result<Response<CreateMessageResponse>, Status> {
-        let (metadata, _, body) = request.into_parts();
+        let (metadata, extensions, body) = request.into_parts();
         let (caller, request, _gone) = self.read(&metadata, body, Sink::NONE).await?;
-        let reply = self.start(request)?.await.map_err(|_| Fault::Internal)??;
+        let reply = self
+            .start(request, extensions.get().cloned())?
+            .await
+            .map_err(|_| Fault::Internal)??;
         Ok(Response::new(convert::reply::to_wire(reply, caller.tenant, caller.currency)))
     }
 
@@ -52,11 +55,11 @@ impl SamplingService for Sampling {
         &self,
         request: Request<StreamMessageRequest>,
     ) -> Result<Response<Events>, Status> {
-        let (metadata, _, body) = request.into_parts();
+        let (metadata, extensions, body) = request.into_parts();
         let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
         let (sender, receiver) = mpsc::channel(EVENTS_WAITING);
         let (caller, request, gone) = self.read(&metadata, body, Sink::new(sender)).await?;
-        let reply = self.start(request)?;
+        let reply = self.start(request, extensions.get().cloned())?;
         let tenant = caller.tenant;
         let progress = ReceiverStream::new(receiver).map(move |it| Ok(progress(it, tenant)));
         let done = stream::once(async move {
@@ -93,11 +96,13 @@ impl Sampling {
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
     /// its hold has to be settled all the same.
-    fn start(&self, request: call::Request) -> Result<Answer, Fault> {
+    fn start(&self, request: call::Request, taken: Option<Taken>) -> Result<Answer, Fault> {
         let (sender, answer) = oneshot::channel();
         let broker = self.broker.clone();
         let accepted = self.tasks.spawn(async move {
             let reply = call::sample(&broker, request).await;
+            // The request's bytes count as in flight until here.
+            drop(taken);
             // A caller that is gone misses the reply; the ledger has it.
             let _ = sender.send(reply);
         });

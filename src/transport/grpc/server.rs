@@ -7,11 +7,15 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Server, server::TcpIncoming};
 
-use super::{envelopes::Envelopes, in_flight::InFlight, sampling::Sampling, state::Services};
+use super::{
+    admin::Admin, envelopes::Envelopes, in_flight::InFlight, ledger::Ledger, sampling::Sampling,
+    state::Services,
+};
 use crate::{
     call::Broker,
     proto::{
-        DESCRIPTORS, envelope_service_server::EnvelopeServiceServer,
+        DESCRIPTORS, admin_service_server::AdminServiceServer,
+        envelope_service_server::EnvelopeServiceServer, ledger_service_server::LedgerServiceServer,
         sampling_service_server::SamplingServiceServer,
     },
     tasks::Tasks,
@@ -47,7 +51,8 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .build_v1()
         .context("reflection")?;
     let sampling = Sampling { services: services.clone(), broker, tasks };
-    let envelopes = Envelopes { services };
+    let envelopes = Envelopes { services: services.clone() };
+    let (ledger, admin) = (Ledger::new(services.clone()), Admin::new(services));
     macro_rules! sized {
         ($it:expr) => {
             $it.max_decoding_message_size(MESSAGE_BYTES_MAX)
@@ -62,7 +67,9 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .add_service(health_service)
         .add_service(reflection)
         .add_service(sized!(SamplingServiceServer::new(sampling)))
-        .add_service(sized!(EnvelopeServiceServer::new(envelopes)));
+        .add_service(sized!(EnvelopeServiceServer::new(envelopes)))
+        .add_service(sized!(LedgerServiceServer::new(ledger)))
+        .add_service(sized!(AdminServiceServer::new(admin)));
     let until = {
         let stop = stop.clone();
         async move {

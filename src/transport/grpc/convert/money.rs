@@ -8,12 +8,12 @@ use crate::{
     proto,
 };
 
-/// Reads an amount of the tenant's currency: not negative, at most
-/// [`AMOUNT_NANOS_MAX`].
+/// Reads an amount of the tenant's currency, which an empty code stands for too: a
+/// tenant has one. Not negative, at most [`AMOUNT_NANOS_MAX`].
 pub fn amount(field: &str, it: &proto::Money, currency: Currency) -> Result<Amount, Fault> {
     let wrong = |part: &str, problem: &str| Fault::invalid(format!("{field}.{part}"), problem);
     let proto::Money { currency_code, units, nanos } = it;
-    if currency_code != currency.code() {
+    if !currency_code.is_empty() && currency_code != currency.code() {
         let problem = format!("must be the tenant's currency, {currency}");
         return Err(wrong("currency_code", &problem));
     }
