@@ -9,6 +9,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod config;
 pub mod domain;
 pub mod envelope;
 pub mod identity;

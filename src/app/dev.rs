@@ -11,12 +11,12 @@ use anyhow::{Context, Result, anyhow};
 use serde_json::json;
 
 use super::{
-    config::Config,
     postgres::{Cluster, Options},
     service::Running,
 };
 use crate::{
     admin::demo::{self, Demo, Extra},
+    config::Config,
     store,
 };
 

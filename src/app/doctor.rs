@@ -1,8 +1,9 @@
 //! What is wrong with a set-up, each finding with its remedy.
 
-use super::{config::Config, postgres};
+use super::postgres;
 use crate::{
     clock::Clock,
+    config::Config,
     store::{self, Store},
 };
 

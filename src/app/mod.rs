@@ -1,6 +1,5 @@
 //! Wiring: what a running `bursar` is made of.
 
-pub mod config;
 pub mod dev;
 pub mod doctor;
 pub mod postgres;

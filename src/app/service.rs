@@ -6,12 +6,12 @@ use anyhow::{Context, Result};
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::config::Config;
 use crate::{
     budget::{Engine, reaper},
     call::Broker,
     catalogue::{Catalogue, Connections},
     clock::Clock,
+    config::Config,
     identity::shed::{Rates, Shed},
     store::{self, Store},
     tasks::Tasks,

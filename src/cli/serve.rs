@@ -11,7 +11,8 @@ use super::{
     stop::Stop,
 };
 use crate::{
-    app::{config::Config, doctor, service::Running, signals},
+    app::{doctor, service::Running, signals},
+    config::Config,
     store,
 };
 

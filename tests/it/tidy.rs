@@ -47,7 +47,7 @@ const NARROWER: [(&str, &[&str]); 4] = [
     ("backend", &["domain"]),
 ];
 /// Named by all but the domain; they name each other and the domain.
-const LEAVES: [&str; 5] = ["proto", "config", "telemetry", "net", "clock"];
+const LEAVES: [&str; 6] = ["proto", "config", "telemetry", "net", "clock", "tasks"];
 /// Which modules may name a foreign crate.
 const OWNERS: [(&str, &[&str]); 14] = [
     ("sqlx", &["store"]),

@@ -7,7 +7,7 @@ use bursar::{
         Cause, Error,
         openai::{Key, OpenAi},
     },
-    domain::{answer::Finish, model::Profile},
+    domain::model::Profile,
     net,
 };
 use tokio::{io::AsyncReadExt, net::TcpListener};
@@ -63,8 +63,8 @@ async fn a_filtered_prompt_is_a_refusal() {
         r#"{"error":{"type":"content_policy_violation"}}"#,
     ] {
         let vendor = Vendor::answering(Answer::json(400, body)).await;
-        let seen = call(&at(&vendor), prompt("Hello")).await.unwrap();
-        assert_eq!((seen.finish, seen.fault), (Some(Finish::Refusal), None), "{body}");
+        let error = call(&at(&vendor), prompt("Hello")).await.unwrap_err();
+        assert_eq!(error.cause, Cause::Filtered(400), "{body}");
     }
 }
 

@@ -29,7 +29,7 @@ fn backend(spoil: impl FnOnce(&mut proto::Backend)) -> proto::Backend {
 fn a_backend_is_a_plain_url_and_the_name_of_a_key() {
     let good = admin::backend(Some(backend(|_| ()))).unwrap();
     assert_eq!(good.base_url, "https://api.example.com/v1");
-    assert_eq!(good.profile.unbilled_statuses, [400, 401, 403, 404, 429]);
+    assert_eq!(good.profile.unbilled_statuses, [400, 401, 402, 403, 404, 429]);
     assert_eq!(good.profile.idle, Duration::from_secs(30));
     for url in ["http://127.0.0.1:8080/v1", "http://[::1]:9/v1", "http://localhost"] {
         let read = admin::backend(Some(backend(|it| url.clone_into(&mut it.base_url))));
