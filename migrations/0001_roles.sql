@@ -7,12 +7,14 @@ declare
     name text;
 begin
     foreach name in array array['bursar_app', 'bursar_duty'] loop
-        if not exists (select from pg_roles where rolname = name) then
-            execute format('create role %I nologin noinherit nobypassrls', name);
-        end if;
-    exception
-        -- Roles belong to the cluster: a migration of another database was first.
-        when duplicate_object or unique_violation then null;
+        begin
+            if not exists (select from pg_roles where rolname = name) then
+                execute format('create role %I nologin noinherit nobypassrls', name);
+            end if;
+        exception
+            -- Roles belong to the cluster: a migration of another database was first.
+            when duplicate_object or unique_violation then null;
+        end;
     end loop;
 end
 $$;

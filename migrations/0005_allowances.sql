@@ -12,7 +12,7 @@ create table envelopes (
     money bigint not null check (money >= 0),
     tokens bigint check (tokens > 0),
     landing_reserve bigint check (landing_reserve >= 0),
-    landing_tokens bigint check (landing_tokens > 0),
+    landing_tokens bigint check (landing_tokens >= 0),
     opened_at timestamptz not null,
     closes_at timestamptz not null check (closes_at > opened_at),
     closed_at timestamptz,

@@ -39,7 +39,8 @@ gone as (
 ),
 numbered as (
     insert into batches as b (tenant_id, last_no)
-    select distinct tenant_id, 1::bigint from ends
+    -- In order, like the limits, so that no two replicas wait for each other.
+    select distinct tenant_id, 1::bigint from ends order by 1
     on conflict (tenant_id) do update set last_no = b.last_no + 1
     returning b.tenant_id, b.last_no
 ),
