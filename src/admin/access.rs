@@ -52,8 +52,7 @@ pub async fn create_credential(
         }
         (Role::Operator | Role::Finance, None) => None,
     };
-    let credential =
-        Credential { host, expires_at, ..fresh(desk.clock, role, &display_name) };
+    let credential = Credential { host, expires_at, ..fresh(desk.clock, role, &display_name) };
     let key = issue(&mut tx, tenant, &credential).await?;
     let made = identity::credential_by_id(&mut tx, tenant, credential.id.uuid()).await?;
     store::commit(tx).await?;

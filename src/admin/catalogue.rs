@@ -136,11 +136,7 @@ pub async fn set_price(
     Ok(changed)
 }
 
-async fn offered(
-    tx: &mut Tx,
-    right: &OperatorCaller,
-    id: uuid::Uuid,
-) -> Result<Offered, Fault> {
+async fn offered(tx: &mut Tx, right: &OperatorCaller, id: uuid::Uuid) -> Result<Offered, Fault> {
     let tenant = right.tenant.id;
     let model = rows::model_by_id(tx, tenant, id).await?.ok_or(Fault::Internal)?;
     let mut names = rows::backend_names(tx, tenant, &[model.backend]).await?;

@@ -154,12 +154,7 @@ async fn ensure_model(
 /// Offers the person's own server. Prices that differ from the last start's become
 /// a new version; another address needs another data directory, since backends are
 /// never changed under the calls that name them.
-async fn offer(
-    tx: &mut Tx,
-    desk: Desk<'_>,
-    tenant: TenantId,
-    extra: &Extra,
-) -> Result<(), Fault> {
+async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> Result<(), Fault> {
     let key_env = if extra.has_key { "OPENAI_API_KEY" } else { "" };
     let wanted = Backend {
         base_url: extra.base_url.trim_end_matches('/').to_owned(),
@@ -208,7 +203,12 @@ fn prices(input: &str, output: &str) -> Result<Prices, Fault> {
     })
 }
 
-fn draft(alias: &str, prices: Prices, (intelligence, speed): (u8, u8), backend: &str) -> draft::Model {
+fn draft(
+    alias: &str,
+    prices: Prices,
+    (intelligence, speed): (u8, u8),
+    backend: &str,
+) -> draft::Model {
     draft::Model {
         alias: alias.to_owned(),
         backend: backend.to_owned(),
@@ -226,7 +226,8 @@ fn draft(alias: &str, prices: Prices, (intelligence, speed): (u8, u8), backend: 
 
 /// Consent for every model of the tenant, so that the person's own server is in it.
 async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(), Fault> {
-    let (user, server) = (ensure_user(tx, desk, tenant).await?, ensure_server(tx, desk, tenant).await?);
+    let (user, server) =
+        (ensure_user(tx, desk, tenant).await?, ensure_server(tx, desk, tenant).await?);
     if grants::in_force(tx, tenant, (USER, SERVER)).await?.is_some() {
         return Ok(());
     }

@@ -4,7 +4,12 @@ use std::time::Duration;
 
 use super::{Desk, Slice, exists, known_server, known_user};
 use crate::{
-    domain::{draft, fault::Fault, grant::Grant, ids::{GrantId, TenantId}},
+    domain::{
+        draft,
+        fault::Fault,
+        grant::Grant,
+        ids::{GrantId, TenantId},
+    },
     identity::OperatorCaller,
     store::{self, Tx, catalogue, grants as rows},
 };

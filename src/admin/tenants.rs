@@ -55,8 +55,7 @@ pub async fn platform_key(store: &Store, clock: &Clock) -> Result<Key, Fault> {
     let id = TenantId::from(PLATFORM);
     let mut tx = store.report_tx(id).await?;
     if identity::tenant(&mut tx, id).await?.is_none() {
-        let platform =
-            Tenant { id, display_name: "Platform".to_owned(), currency: Currency::USD };
+        let platform = Tenant { id, display_name: "Platform".to_owned(), currency: Currency::USD };
         identity::add_tenant(&mut tx, &platform).await?;
     }
     let key = issue(&mut tx, id, &fresh(clock, Role::Platform, "platform")).await?;

@@ -69,8 +69,8 @@ pub async fn entries(
         Some(it) => identity::server(&mut tx, tenant, it).await?,
         None => None,
     };
-    let unknown = (wanted.user.is_some() && user.is_none())
-        || (wanted.server.is_some() && server.is_none());
+    let unknown =
+        (wanted.user.is_some() && user.is_none()) || (wanted.server.is_some() && server.is_none());
     let found = if unknown {
         Vec::new()
     } else {

@@ -87,7 +87,9 @@ fn sentence(check: Check, it: &Found) -> String {
         }
         Check::Within => {
             let envelope = EnvelopeId::from(other);
-            format!("limit {limit} ({kind}) of envelope {envelope}: settled is {kept}, above its {proven}")
+            format!(
+                "limit {limit} ({kind}) of envelope {envelope}: settled is {kept}, above its {proven}"
+            )
         }
         Check::OpenAndBooked => {
             let entry = EntryId::from(other);

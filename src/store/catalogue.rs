@@ -6,11 +6,7 @@ use jiff::civil::Date;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{
-    Error,
-    batch::signed,
-    instant::Day,
-};
+use super::{Error, batch::signed, instant::Day};
 use crate::domain::{
     ids::{BackendId, FxRateId, ModelId, PriceVersionId, TenantId},
     model::{Backend, BackendKind, Model, Profile},
@@ -143,7 +139,8 @@ pub(crate) async fn model_by_id(
 ) -> Result<Option<Model>, Error> {
     let statement =
         AssertSqlSafe(format!("{SELECT_MODEL} where m.tenant_id = $1 and m.model_id = $2"));
-    let row = sqlx::query(statement).bind(tenant.uuid()).bind(id).fetch_optional(connection).await?;
+    let row =
+        sqlx::query(statement).bind(tenant.uuid()).bind(id).fetch_optional(connection).await?;
     row.map(|it| model(&it)).transpose()
 }
 
@@ -153,8 +150,7 @@ pub(crate) async fn models_by_alias(
     tenant: TenantId,
     aliases: &[String],
 ) -> Result<Vec<(String, ModelId)>, Error> {
-    let statement =
-        "select alias, model_id from models where tenant_id = $1 and alias = any ($2)";
+    let statement = "select alias, model_id from models where tenant_id = $1 and alias = any ($2)";
     let rows: Vec<(String, Uuid)> =
         sqlx::query_as(statement).bind(tenant.uuid()).bind(aliases).fetch_all(connection).await?;
     Ok(rows.into_iter().map(|(alias, id)| (alias, id.into())).collect())

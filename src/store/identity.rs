@@ -205,7 +205,9 @@ pub(crate) async fn add_external(
     (id, external): (Uuid, &str),
 ) -> Result<(), Error> {
     let statement = match directory {
-        Directory::Users => "insert into users (tenant_id, user_id, external_id) values ($1, $2, $3)",
+        Directory::Users => {
+            "insert into users (tenant_id, user_id, external_id) values ($1, $2, $3)"
+        }
         Directory::Servers => {
             "insert into servers (tenant_id, server_id, external_id) values ($1, $2, $3)"
         }
@@ -231,7 +233,12 @@ pub(crate) async fn externals(
              where tenant_id = $1 and ($2::uuid is null or server_id > $2) order by server_id limit $3"
         }
     };
-    Ok(sqlx::query_as(statement).bind(tenant.uuid()).bind(after).bind(most).fetch_all(connection).await?)
+    Ok(sqlx::query_as(statement)
+        .bind(tenant.uuid())
+        .bind(after)
+        .bind(most)
+        .fetch_all(connection)
+        .await?)
 }
 
 /// The user that hosts call `external`.
@@ -255,12 +262,13 @@ pub(crate) async fn server(
     tenant: TenantId,
     external: &str,
 ) -> Result<Option<ServerId>, Error> {
-    let id: Option<Uuid> =
-        sqlx::query_scalar("select server_id from servers where tenant_id = $1 and external_id = $2")
-            .bind(tenant.uuid())
-            .bind(external)
-            .fetch_optional(connection)
-            .await?;
+    let id: Option<Uuid> = sqlx::query_scalar(
+        "select server_id from servers where tenant_id = $1 and external_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(external)
+    .fetch_optional(connection)
+    .await?;
     Ok(id.map(Into::into))
 }
 

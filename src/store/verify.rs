@@ -140,11 +140,8 @@ pub(crate) async fn find(
     check: Check,
     most: i64,
 ) -> Result<Vec<Found>, Error> {
-    let rows = sqlx::query(check.statement())
-        .bind(tenant.uuid())
-        .bind(most)
-        .fetch_all(connection)
-        .await?;
+    let rows =
+        sqlx::query(check.statement()).bind(tenant.uuid()).bind(most).fetch_all(connection).await?;
     rows.iter().map(found).collect()
 }
 

@@ -7,10 +7,7 @@ use tonic::{
 };
 use tonic_types::StatusExt;
 
-use super::{
-    state::Services,
-    status::MCP_ERROR_CODE,
-};
+use super::{state::Services, status::MCP_ERROR_CODE};
 use crate::{
     domain::{fault::Fault, ids::TenantId},
     identity::{Caller, authenticate},

@@ -5,7 +5,8 @@ use tonic::{Request, Response, Status, async_trait};
 use super::{
     auth::right,
     convert::{envelope, label, money, name, page},
-    pages, state::Services,
+    pages,
+    state::Services,
 };
 use crate::{
     domain::{

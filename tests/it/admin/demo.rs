@@ -2,7 +2,11 @@
 
 use bursar::{
     admin::demo::{Extra, seed},
-    domain::{fault::Fault, money::Amount, price::{Price, Prices}},
+    domain::{
+        fault::Fault,
+        money::Amount,
+        price::{Price, Prices},
+    },
     proto::{self, admin_service_server::AdminService},
 };
 

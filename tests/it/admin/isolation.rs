@@ -16,6 +16,14 @@ fn same(foreign: &Status, missing: &Status) {
     assert_eq!(foreign.details(), missing.details());
 }
 
+fn fresh<I: Id + std::fmt::Display>(world: &World) -> String {
+    world.services.clock.id::<I>().to_string()
+}
+
+fn bare(name: &str) -> String {
+    name.rsplit('/').next().unwrap().to_owned()
+}
+
 #[tokio::test]
 async fn lists_show_nothing_of_another_tenant() {
     let world = World::new();
@@ -54,12 +62,6 @@ async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
     let Furnished { credential, grant, budget } = furnish(&world, &acme.operator).await;
     let other = world.org("Other", "EUR").await;
     let (admin, key) = (&world.admin, &other.operator);
-    fn fresh<I: Id + std::fmt::Display>(world: &World) -> String {
-        world.services.clock.id::<I>().to_string()
-    }
-    fn bare(name: &str) -> String {
-        name.rsplit('/').next().unwrap().to_owned()
-    }
     macro_rules! alike {
         ($($rpc:ident $request:ident $name:ident $id:ident,)*) => {$(
             let call = |name: String| admin.$rpc(with_key(key, proto::$request { name }));
@@ -73,9 +75,9 @@ async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
         revoke_grant RevokeGrantRequest grant GrantId,
         delete_budget DeleteBudgetRequest budget BudgetId,
     ];
-    let price = || Some(proto::Price {
-        input: "1".to_owned(), output: "1".to_owned(), ..Default::default()
-    });
+    let price = || {
+        Some(proto::Price { input: "1".to_owned(), output: "1".to_owned(), ..Default::default() })
+    };
     let set = |model: &str| {
         let model = model.to_owned();
         admin.set_price(with_key(key, proto::SetPriceRequest { model, price: price() }))

@@ -62,12 +62,13 @@ async fn an_expired_key_stops_at_once() {
     world.end().await;
 }
 
+type Change = fn(&mut proto::CreateCredentialRequest);
+
 #[tokio::test]
 async fn a_key_that_makes_no_sense_is_not_made() {
     let world = World::new();
     let org = world.org("Acme", "EUR").await;
     let key = &org.operator;
-    type Change = fn(&mut proto::CreateCredentialRequest);
     let wrong: [(&str, Change); 6] = [
         ("role", |it| it.role = CredentialRole::Platform.into()),
         ("role", |it| it.role = 77),

@@ -116,7 +116,8 @@ fn headers_that_repeat_user_and_server_must_agree_with_the_body() {
     metadata.insert("bursar-user", "alice".parse().unwrap());
     metadata.insert("bursar-server", "files".parse().unwrap());
     parties_agree(&metadata, "alice", "files").unwrap();
-    for (user, server, field) in [("bob", "files", "bursar-user"), ("alice", "web", "bursar-server")]
+    for (user, server, field) in
+        [("bob", "files", "bursar-user"), ("alice", "web", "bursar-server")]
     {
         let status = parties_agree(&metadata, user, server).unwrap_err();
         assert_eq!(status.code(), Code::InvalidArgument);
@@ -152,8 +153,14 @@ async fn a_key_in_any_text_field_is_never_quoted_back() {
     let budget = proto::Budget { user: named(), time_zone: named(), ..Default::default() };
     let model = proto::Model { alias: named(), backend: named(), ..Default::default() };
     let failed = [
-        admin.create_user(with_key(key, proto::CreateUserRequest { user: named() })).await.map(drop),
-        admin.revoke_grant(with_key(key, proto::RevokeGrantRequest { name: named() })).await.map(drop),
+        admin
+            .create_user(with_key(key, proto::CreateUserRequest { user: named() }))
+            .await
+            .map(drop),
+        admin
+            .revoke_grant(with_key(key, proto::RevokeGrantRequest { name: named() }))
+            .await
+            .map(drop),
         admin
             .create_budget(with_key(key, proto::CreateBudgetRequest { budget: Some(budget) }))
             .await

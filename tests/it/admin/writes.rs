@@ -14,8 +14,8 @@ pub(crate) struct Furnished {
     pub(crate) budget: String,
 }
 
-fn euros(units: i64) -> Option<proto::Money> {
-    Some(proto::Money { currency_code: "EUR".to_owned(), units, nanos: 0 })
+fn euros(units: i64) -> proto::Money {
+    proto::Money { currency_code: "EUR".to_owned(), units, nanos: 0 }
 }
 
 pub(crate) fn grant() -> proto::Grant {
@@ -26,7 +26,7 @@ pub(crate) fn grant() -> proto::Grant {
         default_envelope: Some(proto::EnvelopeLimits {
             calls: Some(5),
             seconds: Some(60),
-            money: euros(1),
+            money: Some(euros(1)),
             ..Default::default()
         }),
         ..Default::default()
@@ -41,7 +41,7 @@ pub(crate) fn budget() -> proto::Budget {
         period: proto::Period::Day.into(),
         time_zone: "Europe/Amsterdam".to_owned(),
         calls: Some(100),
-        money: euros(2),
+        money: Some(euros(2)),
         ..Default::default()
     }
 }
@@ -55,8 +55,8 @@ fn backend() -> proto::Backend {
     }
 }
 
-fn price(input: &str) -> Option<proto::Price> {
-    Some(proto::Price { input: input.to_owned(), output: "2".to_owned(), ..Default::default() })
+fn price(input: &str) -> proto::Price {
+    proto::Price { input: input.to_owned(), output: "2".to_owned(), ..Default::default() }
 }
 
 fn model() -> proto::Model {
@@ -66,7 +66,7 @@ fn model() -> proto::Model {
         vendor_model: "small-2026".to_owned(),
         context_tokens: 1_000,
         max_output_tokens: 100,
-        price: price("0.5"),
+        price: Some(price("0.5")),
         ..Default::default()
     }
 }
@@ -115,7 +115,8 @@ async fn what_was_made_is_listed_as_it_was_answered() {
     let mut plain = budgets[0].clone();
     assert_eq!(plain.status.len(), 2);
     let [calls, money] = plain.status.as_slice() else { panic!("{plain:?}") };
-    let untouched = |it: &proto::LimitStatus| (it.held.clone(), it.settled.clone(), it.limit.clone());
+    let untouched =
+        |it: &proto::LimitStatus| (it.held.clone(), it.settled.clone(), it.limit.clone());
     assert_eq!(untouched(calls), ("0".to_owned(), "0".to_owned(), "100".to_owned()));
     assert_eq!(untouched(money), ("0.00".to_owned(), "0.00".to_owned(), "2.00".to_owned()));
     assert!(!calls.resets_at.is_empty());
@@ -186,7 +187,10 @@ async fn a_name_that_is_not_there_is_the_fields_fault() {
             .await
             .map(drop),
         admin
-            .create_budget(with_key(key, budget(proto::Budget { user: nobody(), ..self::budget() })))
+            .create_budget(with_key(
+                key,
+                budget(proto::Budget { user: nobody(), ..self::budget() }),
+            ))
             .await
             .map(drop),
         admin
@@ -251,10 +255,15 @@ async fn a_deleted_budget_is_gone_and_its_limits_are_closed() {
     let made = "insert into limits (tenant_id, limit_id, width, budget_id, kind, amount, enforcing, opens_at)
                 select tenant_id, gen_random_uuid(), 1, budget_id, 'calls', 100, true, now() from budgets";
     sqlx::query(made).execute(&mut sql).await.unwrap();
-    let delete = || world.admin.delete_budget(with_key(key, proto::DeleteBudgetRequest { name: name.clone() }));
+    let delete = || {
+        world.admin.delete_budget(with_key(key, proto::DeleteBudgetRequest { name: name.clone() }))
+    };
     assert_eq!(delete().await.unwrap().into_inner().name, name);
     let closed: Vec<(bool, i64)> =
-        sqlx::query_as("select closed_at is not null, revision from limits").fetch_all(&mut sql).await.unwrap();
+        sqlx::query_as("select closed_at is not null, revision from limits")
+            .fetch_all(&mut sql)
+            .await
+            .unwrap();
     assert_eq!(closed, [(true, 1)]);
     let list = with_key(key, proto::ListBudgetsRequest::default());
     assert!(world.admin.list_budgets(list).await.unwrap().into_inner().budgets.is_empty());
@@ -273,7 +282,7 @@ async fn a_new_price_and_a_new_rate_hold_at_once() {
     let bursar::transport::grpc::state::Services { store, clock, catalogue, .. } = &world.services;
     let before = catalogue.of(store, clock, tenant).await.unwrap();
     assert!(before.fx.is_none());
-    let request = proto::SetPriceRequest { model: "small".to_owned(), price: price("0.75") };
+    let request = proto::SetPriceRequest { model: "small".to_owned(), price: Some(price("0.75")) };
     let model = world.admin.set_price(with_key(key, request)).await.unwrap().into_inner();
     assert_eq!(model.price.unwrap().input, "0.75");
     let rate = proto::FxRate {

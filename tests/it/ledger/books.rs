@@ -48,7 +48,7 @@ impl Books {
         let limits = open_limits(world, &mut sql, &parties).await;
         let fx = quote(&mut sql, demo.tenant).await;
         let hold = |ttl| hold(world, parties, &limits, fx, ttl);
-        let minute = Duration::from_secs(60);
+        let minute = Duration::from_mins(1);
 
         let settled = hold(minute).await;
         let cost = fx.cost(1_234_567_890).unwrap();
@@ -123,8 +123,12 @@ async fn open_envelope(world: &World, sql: &mut PgConnection, tenant: TenantId) 
     let envelope: EnvelopeId = world.services.clock.id();
     let parties = Parties {
         tenant,
-        host: HostId::from(one(sql, "select host_id from hosts where tenant_id = $1", tenant).await),
-        user: UserId::from(one(sql, "select user_id from users where tenant_id = $1", tenant).await),
+        host: HostId::from(
+            one(sql, "select host_id from hosts where tenant_id = $1", tenant).await,
+        ),
+        user: UserId::from(
+            one(sql, "select user_id from users where tenant_id = $1", tenant).await,
+        ),
         server: ServerId::from(
             one(sql, "select server_id from servers where tenant_id = $1", tenant).await,
         ),

@@ -24,9 +24,8 @@ async fn count(world: &World, key: &str, request: ListEntriesRequest) -> usize {
     list(world, key, request).await.unwrap().entries.len()
 }
 
-fn cents(nanos: i64) -> Option<proto::Money> {
-    let nanos = i32::try_from(nanos).unwrap();
-    Some(proto::Money { currency_code: "EUR".to_owned(), units: 0, nanos })
+fn euro_nanos(nanos: i32) -> proto::Money {
+    proto::Money { currency_code: "EUR".to_owned(), units: 0, nanos }
 }
 
 #[tokio::test]
@@ -45,8 +44,11 @@ async fn an_entry_tells_all_that_finance_asks() {
     assert_eq!(names, ["demo-user", "demo-server", "demo-host"]);
     assert_eq!(entry.envelope, format!("tenants/{tenant}/envelopes/{}", books.parties.envelope));
     assert_eq!(entry.usage.map(|it| (it.input, it.output)), Some((40, 60)));
-    assert_eq!((entry.hold.clone(), entry.charge.clone()), (cents(5_000_000), cents(1_144_781)));
-    assert_eq!(entry.overrun, cents(0));
+    assert_eq!(
+        (entry.hold.clone(), entry.charge.clone()),
+        (Some(euro_nanos(5_000_000)), Some(euro_nanos(1_144_781)))
+    );
+    assert_eq!(entry.overrun, Some(euro_nanos(0)));
     let usd = entry.provider_usd.clone().unwrap();
     assert_eq!((usd.currency_code.as_str(), usd.nanos), ("USD", 1_234_568));
     assert_eq!((entry.estimated, entry.reported, entry.attempt), (false, false, 1));

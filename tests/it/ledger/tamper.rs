@@ -222,7 +222,9 @@ async fn a_hold_on_a_limit_that_does_not_exist_is_named() {
     check(
         |it| {
             let id = it.open.id.uuid();
-            format!("update holds set limit_ids = limit_ids || '{STRAY}'::uuid where hold_id = '{id}'")
+            format!(
+                "update holds set limit_ids = limit_ids || '{STRAY}'::uuid where hold_id = '{id}'"
+            )
         },
         |it| {
             let limit = LimitId::from(stray());
@@ -322,7 +324,8 @@ async fn what_is_wrong_elsewhere_is_named_to_nobody_but_who_runs_the_service() {
     assert_eq!(verify(store, other).await.unwrap(), Verification::default());
     let all = verify_all(store).await.unwrap();
     let tenant = books.parties.tenant;
-    let sentence = format!("{tenant}: limit {limit} (calls): held is 5, but its open holds sum to 1");
+    let sentence =
+        format!("{tenant}: limit {limit} (calls): held is 5, but its open holds sum to 1");
     assert_eq!(all, Verification { entries: 4, problems: vec![sentence] });
     drop(sql);
     world.end().await;

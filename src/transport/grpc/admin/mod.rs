@@ -64,8 +64,7 @@ impl AdminService for Admin {
         let right: OperatorCaller = right(&self.services, request.metadata()).await?;
         let it = request.into_inner();
         let wanted = read::credential(&it)?;
-        let (made, key) =
-            admin::create_credential(self.services.desk(), &right, wanted).await?;
+        let (made, key) = admin::create_credential(self.services.desk(), &right, wanted).await?;
         let key = key.reveal().to_owned();
         let credential = Some(wire::credential(&made, right.tenant.id));
         Ok(Response::new(proto::CreateCredentialResponse { credential, key }))
@@ -90,7 +89,8 @@ impl AdminService for Admin {
     ) -> Result<Response<proto::Credential>, Status> {
         let right: OperatorCaller = right(&self.services, request.metadata()).await?;
         let it = request.into_inner();
-        let id = name::parse::<CredentialId>("name", &it.name)?.of(right.tenant.id, "credential")?;
+        let id =
+            name::parse::<CredentialId>("name", &it.name)?.of(right.tenant.id, "credential")?;
         let it = admin::revoke_credential(self.services.desk(), &right, id).await?;
         Ok(Response::new(wire::credential(&it, right.tenant.id)))
     }
