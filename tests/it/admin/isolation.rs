@@ -4,6 +4,7 @@ use bursar::{
     domain::ids::{BudgetId, CredentialId, GrantId, Id},
     proto::{self, admin_service_server::AdminService},
 };
+use sqlx::{AssertSqlSafe, Executor};
 use tonic::{Code, Status};
 
 use super::writes::{Furnished, furnish};
@@ -105,5 +106,39 @@ async fn what_another_tenant_has_can_be_neither_named_nor_is_it_in_the_way() {
     let status = world.admin.create_budget(with_key(&other.operator, request)).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     furnish(&world, &other.operator).await;
+    world.end().await;
+}
+
+/// Whatever a query forgets: the tables themselves show a service its tenant alone.
+#[tokio::test]
+async fn no_table_shows_the_service_a_row_of_another_tenant() {
+    let world = World::new();
+    let acme = world.org("Acme", "EUR").await;
+    furnish(&world, &acme.operator).await;
+    let mut sql = world.superuser().await;
+    let tables: Vec<String> = sqlx::query_scalar(
+        "select table_name::text from information_schema.columns
+         where table_schema = 'public' and column_name = 'tenant_id' order by 1",
+    )
+    .fetch_all(&mut sql)
+    .await
+    .unwrap();
+    assert!(tables.len() >= 17, "{tables:?}");
+    sql.execute("set role bursar_app").await.unwrap();
+    let mut seen = [0, 0, 0];
+    let own = acme.tenant.strip_prefix("tenants/ten_").unwrap();
+    for (at, tenant) in [own, "00000000-0000-7000-8000-0000000000bb", ""].into_iter().enumerate() {
+        sql.execute(AssertSqlSafe(format!("set bursar.tenants = '{tenant}'"))).await.unwrap();
+        // Partitions are reached by way of their parent alone.
+        for table in tables.iter().filter(|it| !it.starts_with("entries_")) {
+            let count = AssertSqlSafe(format!("select count(*) from {table}"));
+            let rows: i64 = sqlx::query_scalar(count).fetch_one(&mut sql).await.unwrap();
+            seen[at] += rows;
+        }
+    }
+    // Four keys, and one each of tenant, host, user, server, backend, model, price,
+    // grant and budget.
+    assert_eq!(seen, [13, 0, 0]);
+    drop(sql);
     world.end().await;
 }
