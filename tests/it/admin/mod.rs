@@ -1,0 +1,8 @@
+//! What operators write: by whom, with what answer, and seen by whom.
+
+mod demo;
+mod every;
+mod isolation;
+mod keys;
+mod roles;
+mod writes;

@@ -1,0 +1,5 @@
+//! The ledger: what it shows, to whom, and that it proves itself.
+
+mod books;
+mod list;
+mod tamper;
