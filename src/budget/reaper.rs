@@ -39,7 +39,7 @@ pub async fn run(store: Store, clock: Clock, engine: Engine) {
     }
 }
 
-/// Ends at most [`SWEEP_MAX`] expired holds, from the tables alone, and returns how
+/// Ends at most `SWEEP_MAX` expired holds, from the tables alone, and returns how
 /// many. One that cannot be ended does not keep the others waiting.
 pub async fn sweep(store: &Store, engine: &Engine) -> Result<usize, Error> {
     let expired = holds::expired(store, SWEEP_MAX).await?;

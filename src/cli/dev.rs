@@ -109,6 +109,24 @@ impl BackendArgs {
     }
 }
 
+/// How this program is called from the same folder, so that what is printed can be
+/// pasted. Another data directory than the default one has to be named.
+fn this_program(data_dir: &str) -> String {
+    let program = std::env::current_exe().ok();
+    let here = std::env::current_dir().ok();
+    let short = program.as_deref().map(|program| {
+        let inside = here.as_deref().and_then(|it| program.strip_prefix(it).ok());
+        inside.unwrap_or(program).display().to_string()
+    });
+    let program = short.unwrap_or_else(|| "bursar".to_owned());
+    let default = target::data_dir().map(|it| it.display().to_string());
+    if default.as_deref() == Some(data_dir) {
+        program
+    } else {
+        format!("BURSAR_DATA_DIR={data_dir} {program}")
+    }
+}
+
 /// What to try next, ready to paste.
 fn welcome(dev: &dev::Dev, data_dir: &str, extra: Option<&str>, output: &Output<'_>) -> String {
     let bold = |text: &str| output.toned(Tone::Good, text);
@@ -116,11 +134,12 @@ fn welcome(dev: &dev::Dev, data_dir: &str, extra: Option<&str>, output: &Output<
         || "scripted models; give --backend-url to ask a real one".to_owned(),
         |it| format!("{it}, and the scripted models"),
     );
+    let bursar = this_program(data_dir);
     format!(
         "{}\n\n  gRPC   http://{}\n  HTTP   http://{}\n  data   {data_dir}\n  models {model}\n\n\
-         {}\n\n  bursar sample \"Say hello\"\n  \
-         bursar sample \"Count to ten\" --calls 2 --seconds 30 --money 0.01 --max-tokens 64\n  \
-         bursar ledger query\n\n\
+         {}\n\n  {bursar} sample \"Say hello\"\n  \
+         {bursar} sample \"Count to ten\" --calls 2 --seconds 30 --money 0.01 --max-tokens 64\n  \
+         {bursar} ledger query\n\n\
          In another terminal; as user {} of server {}. Ctrl-C ends everything.\n",
         bold("Bursar is ready."),
         dev.running.grpc,

@@ -53,7 +53,7 @@ pub async fn verify(store: &Store, tenant: TenantId) -> Result<Verification, Fau
 }
 
 /// Proves every tenant's, one after another; each problem begins with its tenant.
-/// For whoever runs the service: a tenant's own people ask [`verify`].
+/// For whoever runs the service: a tenant's own people ask [`verify()`].
 pub async fn verify_all(store: &Store) -> Result<Verification, Fault> {
     let mut all = Verification::default();
     for tenant in identity::all_tenants(store).await? {

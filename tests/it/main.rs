@@ -8,12 +8,15 @@
     reason = "what a test stands on may fail it, and says why; tests read clocks and spawn servers"
 )]
 
+mod admin;
 mod backend;
 mod cli_output;
 mod convert;
 mod engine;
 mod fake_service;
+mod ledger;
 mod mcp_json;
 mod postgres;
 mod support;
 mod tidy;
+mod world;

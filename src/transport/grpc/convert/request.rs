@@ -1,5 +1,5 @@
 //! A sampling request: the only way from the wire to a
-//! [`SamplingRequest`](crate::domain::request::SamplingRequest).
+//! [`SamplingRequest`].
 
 use super::{
     field::{At, id, label, optional},
