@@ -1,6 +1,6 @@
 //! A lane's write: one statement for a whole batch.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
 use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
@@ -61,7 +61,9 @@ pub(crate) async fn write(
     batch: &Batch<'_>,
 ) -> Result<Timestamp, Error> {
     let query = sqlx::query(include_str!("sql/write_batch.sql"));
-    let query = bind_ends(bind_holds(bind_moves(query, &batch.moves), &batch.holds), &batch.ends);
+    let sets = LimitSets::of(&batch.holds);
+    let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
+    let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids);
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }
@@ -84,7 +86,34 @@ fn bind_moves(query: Statement, moves: &[Move]) -> Statement {
         .bind(column(moves, |it| it.holding))
 }
 
-fn bind_holds(query: Statement, holds: &[(&Hold, Duration)]) -> Statement {
+/// The limits of holds in one flat array, since arrays of arrays must be
+/// rectangular. Calls of one envelope name the same limits, which are sent once.
+#[derive(Default)]
+struct LimitSets {
+    ids: Vec<Uuid>,
+    /// The first and the last of each hold's, counted from 1.
+    from: Vec<i32>,
+    to: Vec<i32>,
+}
+
+impl LimitSets {
+    fn of(holds: &[(&Hold, Duration)]) -> Self {
+        let mut sets = Self::default();
+        let mut seen = BTreeMap::new();
+        for (hold, _) in holds {
+            let (from, to) = *seen.entry(hold.limits.as_slice()).or_insert_with(|| {
+                let from = sets.ids.len().saturating_add(1);
+                sets.ids.extend(hold.limits.iter().map(|it| it.id.uuid()));
+                (from, sets.ids.len())
+            });
+            sets.from.push(i32::try_from(from).unwrap_or(i32::MAX));
+            sets.to.push(i32::try_from(to).unwrap_or_default());
+        }
+        sets
+    }
+}
+
+fn bind_holds(query: Statement, holds: &[(&Hold, Duration)], sets: &LimitSets) -> Statement {
     query
         .bind(column(holds, |(it, _)| it.parties.tenant.uuid()))
         .bind(column(holds, |(it, _)| it.id.uuid()))
@@ -103,7 +132,7 @@ fn bind_holds(query: Statement, holds: &[(&Hold, Duration)]) -> Statement {
         .bind(column(holds, |(it, _)| it.need.calls))
         .bind(column(holds, |(it, _)| it.need.money.nanos()))
         .bind(column(holds, |(it, _)| it.need.tokens))
-        .bind(column(holds, |(it, _)| uuid_array(it.limits.iter().map(|key| key.id.uuid()))))
+        .bind(sets.from.clone())
         .bind(column(holds, |(it, _)| it.reserved_by_host))
         .bind(column(holds, |(_, ttl)| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
 }
@@ -129,12 +158,6 @@ fn bind_ends(query: Statement, ends: &[(&Hold, Resolution)]) -> Statement {
         .bind(column(ends, |(_, it)| certainty_word(&it.truth.certainty)))
         .bind(column(ends, |(_, it)| claim(&it.truth.certainty)))
         .bind(column(ends, |(_, it)| it.truth.cut.map(cut_word)))
-}
-
-/// Postgres' text form of an array of uuids, since arrays of arrays must be rectangular.
-pub(crate) fn uuid_array(ids: impl Iterator<Item = Uuid>) -> String {
-    let list: Vec<String> = ids.map(|it| it.to_string()).collect();
-    format!("{{{}}}", list.join(","))
 }
 
 /// Counts never come near the type's end; one that did would be booked as its end.

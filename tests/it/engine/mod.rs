@@ -1,5 +1,8 @@
 //! The budget engine against a real Postgres, and its rule against a model of it.
 
+mod faults;
 mod first;
+mod offers;
 mod races;
+mod rule;
 mod world;

@@ -1,0 +1,34 @@
+//! The shapes of load.
+
+/// Who calls, and on what.
+pub struct Case {
+    pub name: &'static str,
+    /// Callers that hold and settle one after the other, at once.
+    pub callers: usize,
+    /// Tenants, and envelopes of each.
+    pub tenants: usize,
+    pub envelopes: usize,
+    /// Whether the tenant as a whole has a limit too.
+    pub tenant_limit: bool,
+    /// Engines that work on the same database.
+    pub engines: usize,
+}
+
+const HOT: Case = Case {
+    name: "hot",
+    callers: 64,
+    tenants: 1,
+    envelopes: 1,
+    tenant_limit: true,
+    engines: 1,
+};
+
+pub const CASES: [Case; 7] = [
+    HOT,
+    Case { name: "hot256", callers: 256, ..HOT },
+    Case { name: "spread", envelopes: 10_000, ..HOT },
+    Case { name: "spread_no_tenant_limit", envelopes: 10_000, tenant_limit: false, ..HOT },
+    Case { name: "tenants", tenants: 1_000, ..HOT },
+    Case { name: "two_replicas", engines: 2, ..HOT },
+    Case { name: "single", callers: 1, ..HOT },
+];
