@@ -3,8 +3,10 @@ with moved as (
     update limits l
     set held = l.held + case l.kind when 'calls' then 1 when 'money' then $12 else $13 end,
         revision = l.revision + 1, used_at = statement_timestamp()
-    from unnest($2::uuid[]) as k (limit_id)
-    where l.tenant_id = $1 and l.limit_id = k.limit_id
+    -- In this form, as in the lanes, no plan starts from the tenant's limits: it would
+    -- lock them in another order than that of the array, and deadlock.
+    from (select $1::uuid as tenant_id, limit_id from unnest($2::uuid[]) as limit_id offset 0) as k
+    where l.tenant_id = any(array[k.tenant_id]) and l.limit_id = k.limit_id
         and (not l.enforcing or l.settled + l.overrun + l.held
             + case l.kind when 'calls' then 1 when 'money' then $12 else $13 end <= l.amount)
         and l.opens_at <= statement_timestamp() and l.closed_at is null

@@ -121,7 +121,9 @@ impl Setup {
             }
         }
         insert(&mut owner, &rows).await;
-        sqlx::raw_sql("vacuum analyze limits; checkpoint").execute(&mut owner).await.unwrap();
+        for sql in ["vacuum analyze limits", "checkpoint"] {
+            sqlx::raw_sql(sql).execute(&mut owner).await.unwrap();
+        }
         subjects.into()
     }
 

@@ -5,5 +5,5 @@ from (select clock_timestamp() as at) as clock
 left join (
     select h.hold_id, h.incurred_at
     from unnest($1::uuid[], $2::uuid[]) as k (tenant_id, hold_id)
-    join holds h on h.tenant_id = k.tenant_id and h.hold_id = k.hold_id
+    join holds h on h.tenant_id = any(array[k.tenant_id]) and h.hold_id = k.hold_id
 ) as h on true

@@ -2,6 +2,11 @@
 -- matches and, for a new hold, their window is open; resolved holds go and become
 -- entries; new holds come. If any count is short, it divides by zero and nothing
 -- of it happened.
+--
+-- `tenant_id = any(array[x])` is `tenant_id = x` that no plan can merge by: what is
+-- left is one way, from the arrays to the tables by primary key and in the order of
+-- the arrays, which is that of locking. With `= x` a plan made while a table was
+-- empty would start at the table and walk through all of it.
 with
 clock as (
     select statement_timestamp() as at
@@ -18,7 +23,7 @@ moved as (
         revision = l.revision + 1,
         used_at = clock.at
     from moves m, clock
-    where l.tenant_id = m.tenant_id and l.limit_id = m.limit_id and l.revision = m.revision
+    where l.tenant_id = any(array[m.tenant_id]) and l.limit_id = m.limit_id and l.revision = m.revision
         and (not m.holding
             or (l.opens_at <= clock.at and l.closed_at is null and (l.closes_at is null or clock.at < l.closes_at)))
     returning 1
@@ -34,7 +39,7 @@ ends as (
 ),
 gone as (
     delete from holds h using ends e
-    where h.tenant_id = e.tenant_id and h.hold_id = e.hold_id
+    where h.tenant_id = any(array[e.tenant_id]) and h.hold_id = e.hold_id
     returning h.*, e.kind, e.input, e.cache_read, e.cache_write, e.output, e.reasoning, e.pico_usd,
         e.counted, e.tokens_charged, e.tokens_overrun, e.charged, e.overrun, e.provider_payable,
         e.fx_buffer, e.certainty, e.claim, e.cut
