@@ -46,7 +46,7 @@ fn pace() -> Pace {
         let measured = Duration::from_millis(500);
         Pace { rounds: 1, warm: Duration::from_millis(150), measured }
     } else {
-        Pace { rounds: 5, warm: Duration::from_millis(500), measured: Duration::from_millis(1_500) }
+        Pace { rounds: 5, warm: Duration::from_millis(300), measured: Duration::from_secs(1) }
     }
 }
 

@@ -53,6 +53,38 @@ pub(crate) async fn see(connection: &mut PgConnection, tenants: &[TenantId]) -> 
     Ok(())
 }
 
+macro_rules! statement {
+    ($($part:literal),* where $($count:literal),*) => {
+        concat!(
+            $(include_str!($part),)*
+            "select clock.at, 1 / (case when true",
+            $(" and ", $count,)*
+            " then 1 else 0 end) as whole from clock"
+        )
+    };
+}
+
+// A statement that need not end or take holds is not made to start doing so. All
+// are given the same parameters.
+const HOLDS_ONLY: &str = statement!(
+    "sql/write_moves.sql", "sql/write_holds.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from taken) = cardinality($8::uuid[])"
+);
+const ENDS_ONLY: &str = statement!(
+    "sql/write_moves.sql", "sql/write_ends.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from gone) = cardinality($28::uuid[])",
+    "(select count(*) from booked) = cardinality($28::uuid[])"
+);
+const BOTH: &str = statement!(
+    "sql/write_moves.sql", "sql/write_ends.sql", "sql/write_holds.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from gone) = cardinality($28::uuid[])",
+    "(select count(*) from booked) = cardinality($28::uuid[])",
+    "(select count(*) from taken) = cardinality($8::uuid[])"
+);
+
 /// Writes the batch whole or not at all and returns Postgres' time, which is also
 /// that of the new holds. [`Error::Stale`] when a revision, a window or a hold was
 /// not as expected.
@@ -60,7 +92,11 @@ pub(crate) async fn write(
     connection: &mut PgConnection,
     batch: &Batch<'_>,
 ) -> Result<Timestamp, Error> {
-    let query = sqlx::query(include_str!("sql/write_batch.sql"));
+    let query = sqlx::query(match (batch.ends.is_empty(), batch.holds.is_empty()) {
+        (true, _) => HOLDS_ONLY,
+        (false, true) => ENDS_ONLY,
+        (false, false) => BOTH,
+    });
     let sets = LimitSets::of(&batch.holds);
     let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
     let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids);

@@ -21,8 +21,9 @@ use crate::domain::{
     limit::{Limit, LimitKey},
 };
 
-/// How many tenants one connection is opened to before it starts over.
-const TENANTS_MAX: usize = 512;
+/// How many tenants one connection is opened to before it starts over. Every policy
+/// of a statement reads the whole list, so a long one costs more than opening anew.
+const TENANTS_MAX: usize = 32;
 
 /// Longer than the server's own timeouts, so that only a dead peer meets it.
 const SILENCE: Duration = Duration::from_secs(12);
@@ -110,6 +111,8 @@ impl LaneConnection {
                 self.seen.clear();
             }
             let all: Vec<TenantId> = self.seen.union(tenants).copied().collect();
+            // Cleared first: after a failure it is not known what the connection sees.
+            self.seen.clear();
             in_time(see(connection, &all)).await?;
             self.seen.extend(all);
         }
