@@ -63,7 +63,7 @@ impl Seats {
     }
 }
 
-pub async fn sample(
+pub(crate) async fn sample(
     setup: &Setup,
     subjects: &Arc<[Subject]>,
     (case, connections): (&Case, usize),
@@ -106,7 +106,7 @@ async fn hold(connection: &mut PgConnection, subject: &Subject, (id, call): (Hol
         .bind(HELD)
         .bind(TOKENS)
         .bind(terms.fx.rate.uuid())
-        .bind(terms.fx.usd_nanos_per_unit as i64)
+        .bind(terms.fx.usd_nanos_per_unit.cast_signed())
         .fetch_one(connection)
         .await
         .unwrap();

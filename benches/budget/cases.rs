@@ -1,17 +1,17 @@
 //! The shapes of load.
 
 /// Who calls, and on what.
-pub struct Case {
-    pub name: &'static str,
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
     /// Callers that hold and settle one after the other, at once.
-    pub callers: usize,
+    pub(crate) callers: usize,
     /// Tenants, and envelopes of each.
-    pub tenants: usize,
-    pub envelopes: usize,
+    pub(crate) tenants: usize,
+    pub(crate) envelopes: usize,
     /// Whether the tenant as a whole has a limit too.
-    pub tenant_limit: bool,
+    pub(crate) tenant_limit: bool,
     /// Engines that work on the same database.
-    pub engines: usize,
+    pub(crate) engines: usize,
 }
 
 const HOT: Case = Case {
@@ -23,7 +23,7 @@ const HOT: Case = Case {
     engines: 1,
 };
 
-pub const CASES: [Case; 7] = [
+pub(crate) const CASES: [Case; 7] = [
     HOT,
     Case { name: "hot256", callers: 256, ..HOT },
     Case { name: "spread", envelopes: 10_000, ..HOT },

@@ -26,7 +26,7 @@ use crate::{
 /// Lanes of an engine, as in production.
 const LANES: usize = 2;
 
-pub async fn sample(setup: &Setup, subjects: &Arc<[Subject]>, case: &Case, pace: Pace) -> Sample {
+pub(crate) async fn sample(setup: &Setup, subjects: &Arc<[Subject]>, case: &Case, pace: Pace) -> Sample {
     let clock = Clock::default();
     let mut tasks = tokio::task::JoinSet::new();
     let engines: Vec<Engine> = (0..case.engines)
@@ -63,7 +63,7 @@ async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
         attempt: 1,
         parties: subject.parties,
         ask: Ask { calls: 1, offers: vec![offer], limits: subject.limits.clone() },
-        ttl: Duration::from_secs(600),
+        ttl: Duration::from_mins(10),
         by_host: false,
     };
     let Verdict::Held(held) = engine.hold(order).await.unwrap() else { panic!("no room") };

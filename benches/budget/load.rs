@@ -12,19 +12,19 @@ use crate::{Pace, setup::Setup};
 
 /// What one run showed.
 #[derive(Debug, Clone, Copy)]
-pub struct Sample {
+pub(crate) struct Sample {
     /// Pairs of hold and settlement a second.
-    pub per_s: f64,
-    pub p50_ms: f64,
-    pub p99_ms: f64,
+    pub(crate) per_s: f64,
+    pub(crate) p50_ms: f64,
+    pub(crate) p99_ms: f64,
     /// CPU of all of Postgres for a pair, in microseconds.
-    pub pg_cpu_us: f64,
+    pub(crate) pg_cpu_us: f64,
     /// CPU of this process for a pair, in microseconds.
-    pub own_cpu_us: f64,
+    pub(crate) own_cpu_us: f64,
 }
 
 /// Lets each of the callers run its own pairs, first to warm up, then measured.
-pub async fn run<F, Fut>(setup: &Setup, callers: usize, pace: Pace, caller: F) -> Sample
+pub(crate) async fn run<F, Fut>(setup: &Setup, callers: usize, pace: Pace, caller: F) -> Sample
 where
     F: Fn(usize, u64) -> Fut + Clone + Send + 'static,
     Fut: Future<Output = ()> + Send + 'static,
@@ -50,8 +50,8 @@ where
         per_s: pairs / pace.measured.as_secs_f64(),
         p50_ms: at(0.5),
         p99_ms: at(0.99),
-        pg_cpu_us: (after.0 - before.0).as_secs_f64() * 1e6 / pairs,
-        own_cpu_us: (after.1 - before.1).as_secs_f64() * 1e6 / pairs,
+        pg_cpu_us: after.0.saturating_sub(before.0).as_secs_f64() * 1e6 / pairs,
+        own_cpu_us: after.1.saturating_sub(before.1).as_secs_f64() * 1e6 / pairs,
     }
 }
 
@@ -80,7 +80,7 @@ where
     }
 }
 
-pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+pub(crate) fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
@@ -91,7 +91,7 @@ fn own_cpu() -> Duration {
 }
 
 /// Parent and CPU time of a process, as the kernel counts it.
-pub fn cpu_of(process: &str) -> Option<(u32, Duration)> {
+pub(crate) fn cpu_of(process: &str) -> Option<(u32, Duration)> {
     const TICKS_PER_S: u64 = 100;
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

@@ -3,7 +3,6 @@
 //! durably, under row-level security, in one run against one private Postgres.
 
 #![expect(
-    missing_docs,
     clippy::unwrap_used,
     clippy::panic,
     clippy::print_stdout,

@@ -18,23 +18,23 @@ use uuid::Uuid;
 use crate::{cases::Case, load::cpu_of};
 
 /// What a call holds and costs, in nano-units and tokens.
-pub const HELD: i64 = 4_000_000;
-pub const COST: i64 = 1_500_000;
-pub const TOKENS: i64 = 1_000;
+pub(crate) const HELD: i64 = 4_000_000;
+pub(crate) const COST: i64 = 1_500_000;
+pub(crate) const TOKENS: i64 = 1_000;
 
 /// On whose behalf a caller calls, and the limits that apply.
-pub struct Subject {
-    pub parties: Parties,
+pub(crate) struct Subject {
+    pub(crate) parties: Parties,
     /// In the order of locking.
-    pub limits: Vec<LimitKey>,
+    pub(crate) limits: Vec<LimitKey>,
 }
 
-pub struct Setup {
+pub(crate) struct Setup {
     cluster: Option<Cluster>,
     dir: PathBuf,
 }
 
-pub fn terms() -> Terms {
+pub(crate) fn terms() -> Terms {
     Terms {
         model: Some(Uuid::from_u128(3).into()),
         backend: Some(Uuid::from_u128(4).into()),
@@ -49,7 +49,7 @@ pub fn terms() -> Terms {
 }
 
 impl Setup {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let dir = std::env::temp_dir().join(format!("bursar-bench-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
         // Room for the log and for whatever runs at once; commits stay durable.
@@ -67,16 +67,16 @@ impl Setup {
         Self { cluster: Some(cluster), dir }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.cluster.as_ref().unwrap().url("bench")
     }
 
-    pub fn store(&self) -> Store {
+    pub(crate) fn store(&self) -> Store {
         let url = self.url();
         Store::open(&Settings { url, call_connections: 4, report_connections: 1 }).unwrap()
     }
 
-    pub async fn migrate(&self) {
+    pub(crate) async fn migrate(&self) {
         store::migrate(&self.url()).await.unwrap();
         for name in ["fsync", "synchronous_commit"] {
             let setting = sqlx::query_scalar::<_, String>("select current_setting($1)").bind(name);
@@ -84,13 +84,13 @@ impl Setup {
         }
     }
 
-    pub async fn owner(&self) -> PgConnection {
+    pub(crate) async fn owner(&self) -> PgConnection {
         PgConnection::connect(&self.url()).await.unwrap()
     }
 
     /// The tenants, envelopes and limits of a case, each with room for ever. What
     /// an earlier case wrote goes, so that each begins alike.
-    pub async fn seed(&self, case: &Case) -> Arc<[Subject]> {
+    pub(crate) async fn seed(&self, case: &Case) -> Arc<[Subject]> {
         let mut owner = self.owner().await;
         sqlx::raw_sql("truncate limits, holds, entries, batches").execute(&mut owner).await.unwrap();
         let clock = Clock::default();
@@ -128,7 +128,7 @@ impl Setup {
     }
 
     /// Counters and ledger agree: neither side was quick because it was wrong.
-    pub async fn check(&self) {
+    pub(crate) async fn check(&self) {
         let wrong: i64 = sqlx::query_scalar(include_str!("disagreements.sql"))
             .fetch_one(&mut self.owner().await)
             .await
@@ -137,7 +137,7 @@ impl Setup {
     }
 
     /// CPU time of Postgres' processes that are alive.
-    pub fn postgres_cpu(&self) -> Duration {
+    pub(crate) fn postgres_cpu(&self) -> Duration {
         let postmaster = self.cluster.as_ref().unwrap().pid();
         let processes = fs::read_dir("/proc").unwrap().filter_map(|it| {
             let name = it.ok()?.file_name();

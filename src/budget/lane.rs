@@ -17,7 +17,7 @@ use super::{
 use crate::{
     clock::Clock,
     domain::{
-        entry::{Booking, EntryKind, Truth},
+        entry::{EntryKind, Truth},
         hold::Hold,
         ids::{HoldId, TenantId},
         limit::{Limit, LimitKey},

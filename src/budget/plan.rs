@@ -1,6 +1,6 @@
 //! From commands to one batch: who gets what, and how far each limit moves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     command::{Command, Decided},

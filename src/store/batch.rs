@@ -10,7 +10,7 @@ use super::{Error, instant::Instant};
 use crate::domain::{
     entry::{Certainty, EntryKind, Resolution},
     hold::Hold,
-    ids::TenantId,
+    ids::{BackendId, ModelId, PriceVersionId, TenantId},
     limit::LimitKey,
     outcome::Cut,
 };
@@ -159,9 +159,9 @@ fn bind_holds(query: Statement, holds: &[(&Hold, Duration)], sets: &LimitSets) -
         .bind(column(holds, |(it, _)| it.parties.user.uuid()))
         .bind(column(holds, |(it, _)| it.parties.server.uuid()))
         .bind(column(holds, |(it, _)| it.parties.envelope.uuid()))
-        .bind(column(holds, |(it, _)| it.terms.model.map(|id| id.uuid())))
-        .bind(column(holds, |(it, _)| it.terms.backend.map(|id| id.uuid())))
-        .bind(column(holds, |(it, _)| it.terms.price_version.map(|id| id.uuid())))
+        .bind(column(holds, |(it, _)| it.terms.model.map(ModelId::uuid)))
+        .bind(column(holds, |(it, _)| it.terms.backend.map(BackendId::uuid)))
+        .bind(column(holds, |(it, _)| it.terms.price_version.map(PriceVersionId::uuid)))
         .bind(column(holds, |(it, _)| it.terms.fx.rate.uuid()))
         .bind(column(holds, |(it, _)| signed(it.terms.fx.usd_nanos_per_unit)))
         .bind(column(holds, |(it, _)| it.terms.fx.buffer_basis_points.cast_signed()))

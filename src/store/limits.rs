@@ -9,7 +9,8 @@ use crate::domain::{
     limit::{Limit, LimitKey, LimitKind, Owner, Width},
 };
 
-/// Locks the limits in order. Those that do not exist are left out.
+/// Locks the limits in the order given, which is to be that of their keys. Those that
+/// do not exist are left out.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     keys: &[LimitKey],

@@ -3,6 +3,7 @@
 mod faults;
 mod first;
 mod offers;
+mod plans;
 mod races;
 mod rule;
 mod world;
