@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use bursar::{clock::Clock, domain::ids::{CallId, HoldId, TenantId}};
+use bursar::{
+    clock::Clock,
+    domain::ids::{CallId, HoldId, TenantId},
+};
 use sqlx::{ConnectOptions, PgConnection, postgres::PgConnectOptions};
 use tokio::sync::{Mutex, mpsc};
 

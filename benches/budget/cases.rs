@@ -14,14 +14,8 @@ pub(crate) struct Case {
     pub(crate) engines: usize,
 }
 
-const HOT: Case = Case {
-    name: "hot",
-    callers: 64,
-    tenants: 1,
-    envelopes: 1,
-    tenant_limit: true,
-    engines: 1,
-};
+const HOT: Case =
+    Case { name: "hot", callers: 64, tenants: 1, envelopes: 1, tenant_limit: true, engines: 1 };
 
 pub(crate) const CASES: [Case; 7] = [
     HOT,

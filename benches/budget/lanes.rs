@@ -26,7 +26,12 @@ use crate::{
 /// Lanes of an engine, as in production.
 const LANES: usize = 2;
 
-pub(crate) async fn sample(setup: &Setup, subjects: &Arc<[Subject]>, case: &Case, pace: Pace) -> Sample {
+pub(crate) async fn sample(
+    setup: &Setup,
+    subjects: &Arc<[Subject]>,
+    case: &Case,
+    pace: Pace,
+) -> Sample {
     let clock = Clock::default();
     let mut tasks = tokio::task::JoinSet::new();
     let engines: Vec<Engine> = (0..case.engines)
@@ -41,7 +46,8 @@ pub(crate) async fn sample(setup: &Setup, subjects: &Arc<[Subject]>, case: &Case
     let engines: Arc<[Engine]> = engines.into();
     let subjects = Arc::clone(subjects);
     let caller = move |n: usize, random: u64| {
-        let (engines, subjects, clock) = (Arc::clone(&engines), Arc::clone(&subjects), clock.clone());
+        let (engines, subjects, clock) =
+            (Arc::clone(&engines), Arc::clone(&subjects), clock.clone());
         async move {
             let subject = &subjects[random as usize % subjects.len()];
             pair(&engines[n % engines.len()], subject, &clock).await;

@@ -92,7 +92,10 @@ impl Setup {
     /// an earlier case wrote goes, so that each begins alike.
     pub(crate) async fn seed(&self, case: &Case) -> Arc<[Subject]> {
         let mut owner = self.owner().await;
-        sqlx::raw_sql("truncate limits, holds, entries, batches").execute(&mut owner).await.unwrap();
+        sqlx::raw_sql("truncate limits, holds, entries, batches")
+            .execute(&mut owner)
+            .await
+            .unwrap();
         let clock = Clock::default();
         let mut subjects = Vec::new();
         let mut rows = Vec::new();
@@ -156,7 +159,8 @@ impl Drop for Setup {
 }
 
 async fn insert(owner: &mut PgConnection, rows: &[(LimitKey, LimitKind, Uuid)]) {
-    let uuids = |of: fn(&(LimitKey, LimitKind, Uuid)) -> Uuid| rows.iter().map(of).collect::<Vec<_>>();
+    let uuids =
+        |of: fn(&(LimitKey, LimitKind, Uuid)) -> Uuid| rows.iter().map(of).collect::<Vec<_>>();
     let kind = |it: LimitKind| match it {
         LimitKind::Calls => "calls",
         LimitKind::Money => "money",

@@ -263,10 +263,9 @@ fn answer_hold(
 
 fn answer_end(command: EndCommand, decided: &Decided, plan: &Plan) {
     let answer = match decided {
-        Decided::End(booking) => Ok(Ended::Booked {
-            booking: *booking,
-            limits: plan.limits_after(&command.hold),
-        }),
+        Decided::End(booking) => {
+            Ok(Ended::Booked { booking: *booking, limits: plan.limits_after(&command.hold) })
+        }
         Decided::Gone => Ok(Ended::AlreadyResolved),
         Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
     };
@@ -288,7 +287,11 @@ fn void(held: Held) -> Command {
 
 fn fail(commands: Vec<Command>, error: store::Error) {
     let text = error.to_string();
-    tracing::warn!(commands = commands.len(), error = text, "a batch of holds and settlements failed");
+    tracing::warn!(
+        commands = commands.len(),
+        error = text,
+        "a batch of holds and settlements failed"
+    );
     let mut first = Some(error);
     for command in commands {
         let error = first.take().unwrap_or_else(|| store::Error::Retry("batch".to_owned()));

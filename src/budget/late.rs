@@ -12,7 +12,11 @@ use crate::{
         limit::{Limit, LimitKind},
         money::OutOfRange,
     },
-    store::{self, Store, entries::{self, Booked}, limits},
+    store::{
+        self, Store,
+        entries::{self, Booked},
+        limits,
+    },
 };
 
 /// What came of a late truth.

@@ -70,7 +70,7 @@ impl Store {
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(ACQUIRE)
-                .idle_timeout(Duration::from_secs(300))
+                .idle_timeout(Duration::from_mins(5))
                 .connect_lazy_with(timed(as_role(options.clone(), role)))
         };
         Ok(Self {

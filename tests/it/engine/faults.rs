@@ -228,7 +228,10 @@ async fn kill_for(world: &World, time: Duration) -> i64 {
     let end = world.clock.monotonic() + time;
     let mut killed = 0;
     while world.clock.monotonic() < end {
-        tokio::time::sleep(Duration::from_millis(3 + u64::from(bursar::clock::random::<1>()[0] % 20))).await;
+        tokio::time::sleep(Duration::from_millis(
+            3 + u64::from(bursar::clock::random::<1>()[0] % 20),
+        ))
+        .await;
         killed += sqlx::query_scalar::<_, i64>(
             "select count(pg_terminate_backend(pid)) from pg_stat_activity
              where datname = current_database() and pid <> pg_backend_pid() and application_name = 'bursar'",
@@ -261,14 +264,21 @@ async fn killed_connections_lose_nothing_and_double_nothing() {
                 }
                 match engine.hold(order).await {
                     Ok(Verdict::Held(it)) => {
-                        let ended = engine.end(it.hold, EntryKind::Settle, truth(UNIT / 20, 1), Some(it.slot));
+                        let ended = engine.end(
+                            it.hold,
+                            EntryKind::Settle,
+                            truth(UNIT / 20, 1),
+                            Some(it.slot),
+                        );
                         match ended.await {
                             Ok(Ended::Booked { .. }) => booked += 1,
                             Ok(Ended::AlreadyResolved) => panic!("somebody else resolved it"),
                             Err(_) => {}
                         }
                     }
-                    Ok(Verdict::Short(_)) | Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+                    Ok(Verdict::Short(_)) | Err(_) => {
+                        tokio::time::sleep(Duration::from_millis(5)).await
+                    }
                     Ok(Verdict::Closed(_)) => panic!("closed"),
                 }
             }

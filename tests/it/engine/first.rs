@@ -46,7 +46,10 @@ async fn a_call_is_held_and_settled_on_every_limit_that_applies() {
             assert_eq!((overrun, held), (0, 0));
         }
     }
-    assert_eq!(world.number("select count(*) from entries where batch_no between 1 and 3").await, 3);
+    assert_eq!(
+        world.number("select count(*) from entries where batch_no between 1 and 3").await,
+        3
+    );
     assert_eq!(world.problems().await, Vec::<String>::new());
 }
 
@@ -56,8 +59,7 @@ async fn a_refusal_names_the_limit_and_leaves_no_lock_behind() {
     let engine = world.engine();
     let own = world.limit(Width::Envelope, LimitKind::Money, 5 * UNIT).await;
     let wide = world.limit(Width::Tenant, LimitKind::Money, UNIT).await;
-    let Verdict::Short(status) =
-        engine.hold(world.order(&[own, wide], 2 * UNIT, 1)).await.unwrap()
+    let Verdict::Short(status) = engine.hold(world.order(&[own, wide], 2 * UNIT, 1)).await.unwrap()
     else {
         panic!("there was no room")
     };
@@ -96,7 +98,8 @@ async fn tenants_do_not_see_each_other() {
     sqlx::query("set role bursar_app").execute(&mut db).await.unwrap();
     let mine = world.parties.tenant.uuid().to_string();
     let other = world.clock.id::<bursar::domain::ids::TenantId>().uuid().to_string();
-    for (tenants, seen) in [(None, 0), (Some(String::new()), 0), (Some(other), 0), (Some(mine), 4)] {
+    for (tenants, seen) in [(None, 0), (Some(String::new()), 0), (Some(other), 0), (Some(mine), 4)]
+    {
         if let Some(tenants) = tenants {
             let set = sqlx::query("select set_config('bursar.tenants', $1, false)");
             set.bind(tenants).execute(&mut db).await.unwrap();

@@ -25,7 +25,12 @@ fn quote(rate: u64, buffer: u32) -> FxQuote {
 }
 
 fn quotes() -> impl Strategy<Value = FxQuote> {
-    let rate = prop_oneof![Just(1_u64), Just(1_100_000_000), 1_u64..3_000_000_000, 1_u64..=10_000_000_000_000];
+    let rate = prop_oneof![
+        Just(1_u64),
+        Just(1_100_000_000),
+        1_u64..3_000_000_000,
+        1_u64..=10_000_000_000_000
+    ];
     (rate, prop_oneof![Just(0_u32), Just(200), 0_u32..5_000]).prop_map(|(rate, it)| quote(rate, it))
 }
 
@@ -60,24 +65,19 @@ proptest! {
             of_money && tokens.is_none_or(|it| i128::from(prompt + answer) <= i128::from(it))
         };
         let least = wanted.clamp(1, USEFUL_TOKENS);
-        match offer.fit(Room { money, tokens }) {
-            Some(fit) => {
-                prop_assert!(fits(fit.answer_tokens));
-                prop_assert!((least..=wanted).contains(&fit.answer_tokens));
-                prop_assert!(fit.answer_tokens == wanted || !fits(fit.answer_tokens + 1));
-                prop_assert_eq!(fit.clamped_by.is_some(), fit.answer_tokens < wanted);
-                prop_assert_eq!(fit.money.nanos(), need(fit.answer_tokens));
-                prop_assert_eq!(i128::from(fit.tokens), i128::from(prompt + fit.answer_tokens));
-            }
-            None => {
-                prop_assert!(wanted == 0 || !fits(least));
-                if wanted > 0 {
-                    // The limit that is named is one that is short.
-                    let by_tokens = tokens.is_some_and(|it| i128::from(prompt + least) > i128::from(it));
-                    let kind = offer.short_of(Room { money, tokens });
-                    prop_assert_eq!(kind, Some(if by_tokens { LimitKind::Tokens } else { LimitKind::Money }));
-                }
-            }
+        if let Some(fit) = offer.fit(Room { money, tokens }) {
+            prop_assert!(fits(fit.answer_tokens));
+            prop_assert!((least..=wanted).contains(&fit.answer_tokens));
+            prop_assert!(fit.answer_tokens == wanted || !fits(fit.answer_tokens + 1));
+            prop_assert_eq!(fit.clamped_by.is_some(), fit.answer_tokens < wanted);
+            prop_assert_eq!(fit.money.nanos(), need(fit.answer_tokens));
+            prop_assert_eq!(i128::from(fit.tokens), i128::from(prompt + fit.answer_tokens));
+        } else if wanted > 0 {
+            prop_assert!(!fits(least));
+            // The limit that is named is one that is short.
+            let by_tokens = tokens.is_some_and(|it| i128::from(prompt + least) > i128::from(it));
+            let kind = if by_tokens { LimitKind::Tokens } else { LimitKind::Money };
+            prop_assert_eq!(offer.short_of(Room { money, tokens }), Some(kind));
         }
     }
 
@@ -126,7 +126,8 @@ fn pico(usd: &str) -> i128 {
 
 #[test]
 fn cached_tokens_are_priced_once() {
-    let usage = Usage { input: 262_960 - 257_955, cache_read: 257_955, output: 1_744, ..Usage::default() };
+    let usage =
+        Usage { input: 262_960 - 257_955, cache_read: 257_955, output: 1_744, ..Usage::default() };
     assert_eq!(prices("1.25", "0.625", "1.25", "10").cost(&usage), pico("0.184918125"));
     let usage = Usage { input: 3, cache_write: 12_304, output: 550, ..Usage::default() };
     assert_eq!(prices("3", "0.3", "3.75", "15").cost(&usage), pico("0.054399"));

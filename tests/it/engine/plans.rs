@@ -30,8 +30,11 @@ async fn plan(db: &mut PgConnection, (name, sql, parameters): (&str, &str, usize
     sqlx::raw_sql(sqlx::AssertSqlSafe(prepare)).execute(&mut *db).await.unwrap();
     let nulls = vec!["null"; parameters].join(", ");
     let explain = format!("explain (costs off) execute {name} ({nulls})");
-    let lines: Vec<String> =
-        sqlx::query_scalar(sqlx::AssertSqlSafe(explain)).persistent(false).fetch_all(db).await.unwrap();
+    let lines: Vec<String> = sqlx::query_scalar(sqlx::AssertSqlSafe(explain))
+        .persistent(false)
+        .fetch_all(db)
+        .await
+        .unwrap();
     lines.join("\n")
 }
 

@@ -1,15 +1,27 @@
 //! Many callers, little room.
 
 use bursar::{
-    budget::{Engine, Verdict, command::Ended, offer::{Offer, Size}},
-    domain::{limit::{LimitKey, LimitKind, Width}, price::Price},
+    budget::{
+        Engine, Verdict,
+        command::Ended,
+        offer::{Offer, Size},
+    },
+    domain::{
+        limit::{LimitKey, LimitKind, Width},
+        price::Price,
+    },
 };
 use tokio::task::JoinSet;
 
 use super::world::{UNIT, World, held, settle, terms, truth};
 
 /// Holds that were taken of `callers` that want `money` at once.
-async fn race(world: &World, engines: &[Engine], limits: &[LimitKey], (callers, money): (usize, i64)) -> usize {
+async fn race(
+    world: &World,
+    engines: &[Engine],
+    limits: &[LimitKey],
+    (callers, money): (usize, i64),
+) -> usize {
     let mut set = JoinSet::new();
     for n in 0..callers {
         let engine = engines[n % engines.len()].clone();
@@ -40,7 +52,8 @@ async fn two_hundred_races_overspend_nothing() {
     for trial in 0..200 {
         let room = 1 + trial % 7;
         let callers = 8 + trial % 25;
-        let own = world.limit(Width::Envelope, LimitKind::Money, i64::try_from(room).unwrap() * UNIT);
+        let own =
+            world.limit(Width::Envelope, LimitKind::Money, i64::try_from(room).unwrap() * UNIT);
         let own = own.await;
         let calls = world.limit(Width::Envelope, LimitKind::Calls, 1_000).await;
         let engines = &engines[..2 + trial % 2];
@@ -133,7 +146,8 @@ async fn an_absurd_maximum_is_clamped_to_the_room() {
         answer_price: Price::FREE,
         answer_tokens: 999_999_999,
     };
-    let it = held(engine.hold(world.order_of(&limits, Offer { terms: terms(), size })).await.unwrap());
+    let it =
+        held(engine.hold(world.order_of(&limits, Offer { terms: terms(), size })).await.unwrap());
     assert_eq!(it.answer_tokens, 900);
     assert_eq!(it.clamped_by.unwrap().limit, 1_000);
 }

@@ -110,7 +110,12 @@ impl Real {
         });
         let limits: Vec<Limit> = limits.collect();
         let keys = limits.iter().map(|it| it.key).collect();
-        Self { book: limits.into_iter().map(|it| (it.key, it)).collect(), keys, parties, calls: Vec::new() }
+        Self {
+            book: limits.into_iter().map(|it| (it.key, it)).collect(),
+            keys,
+            parties,
+            calls: Vec::new(),
+        }
     }
 
     fn hold(&mut self, need: i64, on: &[usize]) -> bool {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bursar::{
-    budget::{Engine, Held, Order, Verdict, command::Ended, decide::Ask, offer::Offer, offer::Size},
+    budget::{
+        Engine, Held, Order, Verdict, command::Ended, decide::Ask, offer::Offer, offer::Size,
+    },
     clock::Clock,
     domain::{
         entry::{Certainty, EntryKind, Truth},
@@ -93,11 +95,7 @@ impl World {
     }
 
     pub(crate) async fn limit(&self, width: Width, kind: LimitKind, amount: i64) -> LimitKey {
-        let key = LimitKey {
-            tenant: self.parties.tenant,
-            width,
-            id: self.clock.id::<LimitId>(),
-        };
+        let key = LimitKey { tenant: self.parties.tenant, width, id: self.clock.id::<LimitId>() };
         let envelope = (width == Width::Envelope).then_some(self.parties.envelope);
         let budget = (width != Width::Envelope).then(|| self.clock.id::<BudgetId>());
         let kind = match kind {
