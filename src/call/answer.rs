@@ -165,7 +165,7 @@ impl Collector {
                 self.is_beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
             }
             Event::Finish(it) => {
-                self.answer.is_final = !self.stopped;
+                self.answer.is_final = true;
                 self.answer.finish = self.answer.finish.take().or(Some(it));
             }
         }
