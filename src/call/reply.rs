@@ -236,7 +236,9 @@ fn ending(
     let outcome = match cut {
         None => Outcome::Complete,
         Some(_) if delivered => Outcome::Partial,
-        Some(Cut::Deadline | Cut::Budget) => Outcome::Exhausted,
+        // The model thought its share away: a short answer, of no text at all.
+        Some(Cut::Budget) => Outcome::Partial,
+        Some(Cut::Deadline) => Outcome::Exhausted,
         Some(Cut::Shutdown) => return Err(shutting_down().into()),
         Some(Cut::Backend | Cut::Idle | Cut::ClientGone | Cut::Cancelled) => {
             return Err(backend_failed(held, failure).into());
