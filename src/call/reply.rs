@@ -174,7 +174,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let alias = &held.way.model.alias;
     let reveal = held.standing.grant.reveal_model;
     let model = if reveal { held.way.model.vendor_model.clone() } else { alias.clone() };
-    let warnings = warnings(&held, &answer, pending);
+    let warnings = warnings(&held, pending);
     Ok(Reply {
         outcome: ending.outcome,
         cut: ending.cut,
@@ -302,7 +302,7 @@ fn content(request: &SamplingRequest, answer: &mut Answer) -> Vec<Block> {
     blocks
 }
 
-fn warnings(held: &HeldParts, answer: &Answer, pending: bool) -> Vec<String> {
+fn warnings(held: &HeldParts, pending: bool) -> Vec<String> {
     let mut warnings = held.request.sampling.warnings.clone();
     let wanted = held.request.sampling.params.max_tokens;
     if held.answer_tokens < wanted {
@@ -310,10 +310,6 @@ fn warnings(held: &HeldParts, answer: &Answer, pending: bool) -> Vec<String> {
             if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
         let granted = held.answer_tokens;
         warnings.push(format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"));
-    }
-    if answer.finish == Some(Finish::ToolUse) && answer.tool_uses.is_empty() {
-        warnings
-            .push("the model called a tool that was not on offer; the call was dropped".to_owned());
     }
     if pending {
         warnings.push("the booking is delayed; until then the whole hold counts".to_owned());
