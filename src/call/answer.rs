@@ -27,6 +27,10 @@ use crate::{
 /// How long the backend's last words are waited for once the model has ended.
 const AFTERWORD: Duration = Duration::from_secs(2);
 
+/// How long a slow reader is waited for once the answer has ended: the settlement
+/// and the caller's own deadline come next.
+const REST_PATIENCE: Duration = Duration::from_millis(100);
+
 const DROPPED_WARNING: &str = "the model called a tool that was not on offer; the call was dropped";
 
 /// Text of one answer at most, in bytes; a backend that sends more is broken.
@@ -50,8 +54,9 @@ pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
         let rest = matcher.finish();
         if !rest.is_empty() {
             answer.text.push_str(&rest);
-            // A reader that is gone by now misses only what the reply has as well.
-            let _ = held.request.sink.send(Progress::Text(rest)).await;
+            // A reader that is gone or asleep misses only what the reply has as well.
+            let shown = held.request.sink.send(Progress::Text(rest));
+            let _ = tokio::time::timeout(REST_PATIENCE, shown).await;
         }
     }
     if has_dropped {
