@@ -9,6 +9,7 @@
 )]
 
 mod backend;
+mod call;
 mod cli_output;
 mod convert;
 mod engine;
