@@ -18,7 +18,10 @@ use super::{
 };
 
 impl World {
-    async fn reserve(&self, change: impl FnOnce(&mut ReserveRequest)) -> Result<Reservation, Status> {
+    async fn reserve(
+        &self,
+        change: impl FnOnce(&mut ReserveRequest),
+    ) -> Result<Reservation, Status> {
         let mut request = ReserveRequest {
             user: demo::USER.to_owned(),
             server: demo::SERVER.to_owned(),
@@ -28,7 +31,12 @@ impl World {
         Ok(self.envelopes().reserve(self.host(request)).await?.into_inner())
     }
 
-    async fn settle(&self, hold: &str, usage: Option<Usage>, nanos: Option<i64>) -> Result<Settlement, Status> {
+    async fn settle(
+        &self,
+        hold: &str,
+        usage: Option<Usage>,
+        nanos: Option<i64>,
+    ) -> Result<Settlement, Status> {
         let request = SettleRequest { hold: hold.to_owned(), usage, money: nanos.map(money) };
         Ok(self.envelopes().settle(self.host(request)).await?.into_inner())
     }

@@ -104,7 +104,10 @@ async fn the_server_sees_its_own_envelope_and_neither_money_nor_model() {
     );
     // The host learns it all.
     let route = reply.route.unwrap();
-    assert_eq!((route.model.as_str(), route.backend.as_str()), ("alias-of-it-secret-name", "alias-of-it-backend"));
+    assert_eq!(
+        (route.model.as_str(), route.backend.as_str()),
+        ("alias-of-it-secret-name", "alias-of-it-backend")
+    );
     assert!(!route.reasons.is_empty());
     world.regrant(|it| it.reveal_model = true).await;
     let reply = world.sample(request()).await.unwrap();

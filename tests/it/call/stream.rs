@@ -74,8 +74,7 @@ async fn stop_sequences_are_found_across_chunks_and_cut_the_text_before_them() {
     let world = World::start().await;
     let with_stops = |script: &serde_json::Value| {
         ask(script).params(|it| {
-            it.stop_sequences =
-                ["S1", "S2", "S3", "S4", "<END>"].map(str::to_owned).into();
+            it.stop_sequences = ["S1", "S2", "S3", "S4", "<END>"].map(str::to_owned).into();
         })
     };
     // One character a chunk; the backend goes on and is cut off.

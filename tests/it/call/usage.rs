@@ -50,7 +50,8 @@ async fn a_use_that_cannot_be_true_is_booked_at_the_hold_and_kept_as_disputed() 
         assert_eq!(reply.outcome(), Outcome::Complete, "{script}");
         assert!(reply.charge.as_ref().unwrap().estimated, "{script}");
         assert_eq!(charged(&reply), hold(bound_of(&script), 100), "{script}");
-        let disputed = "select count(*) from entries where certainty = 'disputed' and claim is not null";
+        let disputed =
+            "select count(*) from entries where certainty = 'disputed' and claim is not null";
         assert_eq!(world.number(disputed).await, 1, "{script}");
         world.close().await;
     }
@@ -77,7 +78,8 @@ async fn a_claim_at_the_edge_of_what_can_be_true_is_believed() {
 async fn use_beyond_the_hold_is_the_tenants_and_the_next_call_is_refused() {
     let world = World::start().await;
     // Hidden reasoning is true whatever its size: it was delivered to nobody.
-    let script = json!({ "text": "hi", "usage": { "input": 10, "output": 1, "reasoning": 50_000 } });
+    let script =
+        json!({ "text": "hi", "usage": { "input": 10, "output": 1, "reasoning": 50_000 } });
     let whole = hold(bound_of(&script), 100);
     let room = whole + whole / 2;
     let envelope = world.open(limits(5, 60, room)).await;

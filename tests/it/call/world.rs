@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bursar::{
     admin::demo::{self, Demo},
-    app::{config::Config, service::Running},
+    app::service::Running,
+    config::Config,
     proto::{
         self, CreateMessageRequest, CreateMessageResponse, Entry, EnvelopeLimits,
         OpenEnvelopeRequest, StreamMessageRequest, admin_service_client::AdminServiceClient,
@@ -323,8 +324,7 @@ pub(crate) trait Change: Sized {
     fn hint(self, name: &str) -> Self {
         self.params(|it| {
             let hints = vec![proto::ModelHint { name: name.to_owned() }];
-            it.model_preferences =
-                Some(proto::ModelPreferences { hints, ..Default::default() });
+            it.model_preferences = Some(proto::ModelPreferences { hints, ..Default::default() });
         })
     }
 
