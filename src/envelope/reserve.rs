@@ -115,6 +115,7 @@ impl Desk {
                 calls: 1,
                 offers: vec![offer],
                 limits: standing.limits.iter().map(|it| it.key).collect(),
+                reserve: None,
             },
             ttl: wish.time,
             by_host: true,
