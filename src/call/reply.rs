@@ -145,7 +145,8 @@ impl Reply {
 /// other calls may have used it up since.
 fn as_refused(standing: &Standing, limit: &LimitStatus) -> Vec<Limit> {
     let mut limits = standing.limits.clone();
-    let is_it = |it: &&mut Limit| it.owner == limit.owner && Bounded::Counted(it.kind) == limit.kind;
+    let is_it =
+        |it: &&mut Limit| it.owner == limit.owner && Bounded::Counted(it.kind) == limit.kind;
     for it in limits.iter_mut().filter(is_it) {
         (it.held, it.settled, it.overrun) = (limit.held, limit.settled, limit.overrun);
     }

@@ -59,7 +59,10 @@ fn execute(broker: &Broker, sql: &'static str) {
 }
 
 /// A call that is under way in a thread of its own.
-fn begin(broker: &Broker, script: &Value) -> std::thread::JoinHandle<Result<String, tonic::Status>> {
+fn begin(
+    broker: &Broker,
+    script: &Value,
+) -> std::thread::JoinHandle<Result<String, tonic::Status>> {
     let (url, key) = (broker.ready.grpc.clone(), broker.ready.host_key.clone());
     let request = signed(&key, ask(script));
     let thread = std::thread::spawn(move || {
@@ -75,8 +78,17 @@ fn begin(broker: &Broker, script: &Value) -> std::thread::JoinHandle<Result<Stri
 }
 
 const KEYS: [&str; 11] = [
-    "text", "outcome", "stop_reason", "cut", "limit", "usage", "charge", "left", "envelope",
-    "route", "warnings",
+    "text",
+    "outcome",
+    "stop_reason",
+    "cut",
+    "limit",
+    "usage",
+    "charge",
+    "left",
+    "envelope",
+    "route",
+    "warnings",
 ];
 
 #[test]
@@ -95,10 +107,11 @@ fn sampling_from_a_terminal_shows_every_key_and_an_exit_status_for_scripts() {
     let amount = format!("0.{:09}", exact(2, 6));
     assert_eq!(
         complete["charge"],
-        json!({ "amount": amount, "currency": "EUR", "estimated": false })
+        json!({ "amount": amount, "currency": "EUR", "estimated": false, "overrun": "0.00" })
     );
 
-    let partial = sample(&[r#"@script {"text": "one two", "fault": "disconnect", "fault_after": 1}"#]);
+    let partial =
+        sample(&[r#"@script {"text": "one two", "fault": "disconnect", "fault_after": 1}"#]);
     assert_eq!(partial.status.code(), Some(0));
     let partial = said(&partial);
     assert_eq!((&partial["outcome"], &partial["text"]), (&json!("PARTIAL"), &json!("one ")));
@@ -174,11 +187,7 @@ fn a_request_to_end_lets_the_running_call_end_first() {
 #[test]
 fn a_second_one_on_the_same_data_says_so_and_changes_nothing() {
     let broker = Broker::dev(&[]);
-    let second = bursar(
-        &broker,
-        "",
-        &["dev", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"],
-    );
+    let second = bursar(&broker, "", &["dev", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"]);
     assert_eq!(second.status.code(), Some(2), "{second:?}");
     let why = String::from_utf8_lossy(&second.stderr).into_owned();
     assert!(why.contains("in use"), "{why}");

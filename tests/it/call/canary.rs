@@ -65,8 +65,16 @@ async fn nothing_secret_is_logged_or_kept() {
     let vendor = Vendor::answering_in_turn(answers).await;
     let broker = tokio::task::block_in_place(|| {
         Broker::dev_in(
-            &["--backend-url", &vendor.base_url, "--backend-model", "local-model",
-                "--price-input", "1", "--price-output", "2"],
+            &[
+                "--backend-url",
+                &vendor.base_url,
+                "--backend-model",
+                "local-model",
+                "--price-input",
+                "1",
+                "--price-output",
+                "2",
+            ],
             &[("OPENAI_API_KEY", VENDOR_KEY), ("BURSAR_LOG", "trace")],
         )
     });
@@ -86,9 +94,8 @@ async fn nothing_secret_is_logged_or_kept() {
     let (log, kept) = (broker.log(), rows(&broker.ready.database_url).await);
     assert!(log.contains("TRACE"), "it does log");
     assert!(kept.contains("demo-user"), "it does keep");
-    let secrets = [
-        PROMPT, SYSTEM, ANSWER, VENDOR_KEY, &broker.ready.host_key, &broker.ready.operator_key,
-    ];
+    let secrets =
+        [PROMPT, SYSTEM, ANSWER, VENDOR_KEY, &broker.ready.host_key, &broker.ready.operator_key];
     for (place, text) in [("an error", &errors), ("the log", &log), ("a table", &kept)] {
         for secret in secrets {
             // The welcome on standard output may tell a person the key to use.
@@ -96,7 +103,11 @@ async fn nothing_secret_is_logged_or_kept() {
                 .lines()
                 .filter(|it| it.contains(secret) && !it.trim_start().starts_with("bursar "))
                 .collect();
-            assert!(lines.is_empty(), "{secret} in {place}: {}", &lines[0][..lines[0].len().min(400)]);
+            assert!(
+                lines.is_empty(),
+                "{secret} in {place}: {}",
+                &lines[0][..lines[0].len().min(400)]
+            );
         }
     }
     tokio::task::block_in_place(|| drop(broker));

@@ -18,7 +18,10 @@ use super::{
 };
 
 impl World {
-    async fn reserve(&self, change: impl FnOnce(&mut ReserveRequest)) -> Result<Reservation, Status> {
+    async fn reserve(
+        &self,
+        change: impl FnOnce(&mut ReserveRequest),
+    ) -> Result<Reservation, Status> {
         let mut request = ReserveRequest {
             user: demo::USER.to_owned(),
             server: demo::SERVER.to_owned(),
@@ -28,7 +31,12 @@ impl World {
         Ok(self.envelopes().reserve(self.host(request)).await?.into_inner())
     }
 
-    async fn settle(&self, hold: &str, usage: Option<Usage>, nanos: Option<i64>) -> Result<Settlement, Status> {
+    async fn settle(
+        &self,
+        hold: &str,
+        usage: Option<Usage>,
+        nanos: Option<i64>,
+    ) -> Result<Settlement, Status> {
         let request = SettleRequest { hold: hold.to_owned(), usage, money: nanos.map(money) };
         Ok(self.envelopes().settle(self.host(request)).await?.into_inner())
     }
@@ -190,7 +198,8 @@ async fn a_foreign_or_missing_hold_looks_the_same_and_a_wrong_field_is_named() {
     assert_eq!(field(&refused), "usage.input");
     let usage_alone = world.settle(&held.hold, Some(Usage::default()), None).await.unwrap_err();
     assert_eq!(field(&usage_alone), "money");
-    let wrong: [(&str, fn(&mut ReserveRequest)); 7] = [
+    type Change = fn(&mut ReserveRequest);
+    let wrong: [(&str, Change); 7] = [
         ("money", |_| {}),
         ("money.units", |it| it.money = Some(money(-5_000_000_000))),
         ("model", |it| it.model = "no-such-model".to_owned()),

@@ -14,7 +14,11 @@ fn blocks(reply: &CreateMessageResponse) -> Vec<String> {
     let of = |it: &proto::ContentBlock| match it.block.as_ref().unwrap() {
         Block::Text(it) => it.text.clone(),
         Block::ToolUse(it) => format!("{}({})", it.name, it.input_json),
-        other => panic!("not in an answer: {other:?}"),
+        Block::Image(_)
+        | Block::Audio(_)
+        | Block::ToolResult(_)
+        | Block::ResourceLink(_)
+        | Block::Resource(_) => panic!("not in an answer: {it:?}"),
     };
     reply.result.as_ref().unwrap().content.iter().map(of).collect()
 }
@@ -104,7 +108,10 @@ async fn the_server_sees_its_own_envelope_and_neither_money_nor_model() {
     );
     // The host learns it all.
     let route = reply.route.unwrap();
-    assert_eq!((route.model.as_str(), route.backend.as_str()), ("alias-of-it-secret-name", "alias-of-it-backend"));
+    assert_eq!(
+        (route.model.as_str(), route.backend.as_str()),
+        ("alias-of-it-secret-name", "alias-of-it-backend")
+    );
     assert!(!route.reasons.is_empty());
     world.regrant(|it| it.reveal_model = true).await;
     let reply = world.sample(request()).await.unwrap();
