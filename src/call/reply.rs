@@ -226,8 +226,7 @@ fn ending(
     failure: Option<&backend::Error>,
 ) -> Result<Ending, End> {
     let delivered = !answer.is_empty();
-    let clamped = held.clamped_by.is_some() && answer.finish == Some(Finish::MaxTokens);
-    let cut = answer.cut.or(clamped.then_some(Cut::Budget));
+    let cut = answer.cut;
     let limit = match cut {
         Some(Cut::Budget) => Responsible::Clamp,
         Some(Cut::Deadline) if held.deadline.is_envelopes => Responsible::Seconds,
