@@ -240,9 +240,8 @@ fn ending(
         Some(Cut::Budget) => Outcome::Partial,
         Some(Cut::Deadline) => Outcome::Exhausted,
         Some(Cut::Shutdown) => return Err(shutting_down().into()),
-        Some(Cut::Backend | Cut::Idle | Cut::ClientGone | Cut::Cancelled) => {
-            return Err(backend_failed(held, failure).into());
-        }
+        Some(Cut::Backend | Cut::Idle) => return Err(backend_failed(held, failure).into()),
+        Some(Cut::ClientGone | Cut::Cancelled) => return Err(nobody_listens().into()),
     };
     Ok(Ending { outcome, cut, limit })
 }
@@ -252,6 +251,15 @@ fn shutting_down() -> Fault {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
         retry_after: Some(std::time::Duration::from_secs(1)),
+    }
+}
+
+/// For nobody's eyes, and no news for a log: callers leave.
+fn nobody_listens() -> Fault {
+    Fault::Unavailable {
+        reason: "CALLER_GONE",
+        problem: "the caller left before anything was delivered".to_owned(),
+        retry_after: None,
     }
 }
 
