@@ -13,10 +13,9 @@ use crate::{
         envelope::Left,
         fault::Fault,
         ids::{CallId, EnvelopeId},
-        limit::Limit,
         message::{Block, JsonText},
         money::Amount,
-        outcome::{Bounded, Cut, LimitStatus, Outcome, Refusal},
+        outcome::{Cut, LimitStatus, Outcome, Refusal},
         request::SamplingRequest,
         usage::Usage,
     },
@@ -119,7 +118,7 @@ impl Reply {
         cut: Option<Cut>,
     ) -> Self {
         let life = &standing.envelope.life;
-        let left = envelope::left(life, &as_refused(standing, &limit), standing.now);
+        let left = envelope::left(life, &standing.limits_as(&limit), standing.now);
         let cut = cut.or(Some(Cut::Budget));
         let meta = meta((Outcome::Exhausted, cut), (life.id, Some(&limit)), &left);
         Self {
@@ -139,18 +138,6 @@ impl Reply {
             ..Self::refused(Refusal::NoGrant)
         }
     }
-}
-
-/// The limits as known when the call was looked up, but for the one that refused it:
-/// other calls may have used it up since.
-fn as_refused(standing: &Standing, limit: &LimitStatus) -> Vec<Limit> {
-    let mut limits = standing.limits.clone();
-    let is_it =
-        |it: &&mut Limit| it.owner == limit.owner && Bounded::Counted(it.kind) == limit.kind;
-    for it in limits.iter_mut().filter(is_it) {
-        (it.held, it.settled, it.overrun) = (limit.held, limit.settled, limit.overrun);
-    }
-    limits
 }
 
 /// Our own stop reason where nothing was delivered.
