@@ -107,7 +107,7 @@ fn sampling_from_a_terminal_shows_every_key_and_an_exit_status_for_scripts() {
     let amount = format!("0.{:09}", exact(2, 6));
     assert_eq!(
         complete["charge"],
-        json!({ "amount": amount, "currency": "EUR", "estimated": false })
+        json!({ "amount": amount, "currency": "EUR", "estimated": false, "overrun": "0.00" })
     );
 
     let partial =

@@ -59,6 +59,7 @@ async fn money_that_does_not_suffice_shortens_the_answer_and_says_which_envelope
     assert_eq!((limit.name.as_str(), limit.kind()), (envelope.as_str(), LimitKind::Money));
     assert_eq!(limit.resets_at, "");
     assert_eq!(charged(&reply), exact(words_of(&script), 40));
+    assert_eq!(world.entry().await.cut(), Cut::Budget);
     assert!(reply.warnings.iter().any(|it| it.contains("from 100 to 40")), "{:?}", reply.warnings);
     // The server is told that it was its budget, and no amount.
     let meta = meta(&reply);

@@ -47,6 +47,8 @@ impl World {
     }
 }
 
+type Change = fn(&mut ReserveRequest);
+
 fn amount(it: &Settlement) -> i64 {
     nanos(it.charge.as_ref().unwrap().amount.as_ref())
 }
@@ -198,7 +200,7 @@ async fn a_foreign_or_missing_hold_looks_the_same_and_a_wrong_field_is_named() {
     assert_eq!(field(&refused), "usage.input");
     let usage_alone = world.settle(&held.hold, Some(Usage::default()), None).await.unwrap_err();
     assert_eq!(field(&usage_alone), "money");
-    let wrong: [(&str, fn(&mut ReserveRequest)); 7] = [
+    let wrong: [(&str, Change); 7] = [
         ("money", |_| {}),
         ("money.units", |it| it.money = Some(money(-5_000_000_000))),
         ("model", |it| it.model = "no-such-model".to_owned()),

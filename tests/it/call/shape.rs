@@ -14,7 +14,11 @@ fn blocks(reply: &CreateMessageResponse) -> Vec<String> {
     let of = |it: &proto::ContentBlock| match it.block.as_ref().unwrap() {
         Block::Text(it) => it.text.clone(),
         Block::ToolUse(it) => format!("{}({})", it.name, it.input_json),
-        other => panic!("not in an answer: {other:?}"),
+        Block::Image(_)
+        | Block::Audio(_)
+        | Block::ToolResult(_)
+        | Block::ResourceLink(_)
+        | Block::Resource(_) => panic!("not in an answer: {it:?}"),
     };
     reply.result.as_ref().unwrap().content.iter().map(of).collect()
 }

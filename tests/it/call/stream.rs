@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use bursar::proto::{
-    CreateMessageResponse, Cut, Outcome, StreamMessageRequest, stream_message_response::Event,
+    CreateMessageResponse, Cut, Outcome, StreamMessageRequest,
+    sampling_service_client::SamplingServiceClient, stream_message_response::Event,
 };
 use serde_json::json;
-use tonic::Code;
+use tonic::{Code, transport::Channel};
 
 use super::{
     price::{bound_of, exact, hold, words_of},
@@ -28,7 +29,7 @@ fn parts(events: Vec<Event>) -> (Vec<String>, CreateMessageResponse) {
             Event::Done(it) => done = Some(it),
         }
     }
-    (pieces, done.expect("a reply at the end"))
+    (pieces, done.unwrap())
 }
 
 #[tokio::test]
@@ -123,12 +124,17 @@ async fn a_slow_reader_gets_all_of_it() {
 async fn a_reader_that_does_not_read_holds_nothing_longer_than_its_time() {
     let world = World::start().await;
     world.regrant(|it| it.call_seconds = 2).await;
-    // More than every buffer on the way takes, and a text withheld at the end.
+    // More than the buffers on the way take, and a text withheld at the end.
     let script = json!({ "text": "x".repeat(1_000_000), "deltas": 1_000 });
     let request = ask(&script).max(8_000).params(|it| it.stop_sequences = vec!["xxy".to_owned()]);
     let request = StreamMessageRequest { request: Some(request) };
+    let channel = Channel::from_shared(world.url())
+        .unwrap()
+        .initial_stream_window_size(65_535)
+        .initial_connection_window_size(65_535);
+    let mut client = SamplingServiceClient::new(channel.connect().await.unwrap());
     let begun = Instant::now();
-    let stream = world.sampling().stream_message(world.host(request)).await.unwrap().into_inner();
+    let stream = client.stream_message(world.host(request)).await.unwrap().into_inner();
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     let entry = world.entry().await;
     assert!(begun.elapsed() < Duration::from_secs(4));

@@ -18,7 +18,9 @@ use super::{TempDir, wait_for};
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) grpc: String,
+    #[expect(dead_code, reason = "for the tests of the HTTP door")]
     pub(crate) http: String,
+    #[expect(dead_code, reason = "part of the file; names carry it")]
     pub(crate) tenant: String,
     pub(crate) host_key: String,
     pub(crate) operator_key: String,
