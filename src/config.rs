@@ -15,6 +15,7 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields)]
 pub struct Config {
     /// Where Postgres is, as `postgresql://...`; also `DATABASE_URL`.
+    #[serde(default)]
     pub database_url: String,
     /// Where gRPC is served.
     #[serde(default = "Config::grpc")]
@@ -68,7 +69,12 @@ impl Config {
         );
         let given = database_url.map(|it| ("database_url", it));
         let figment = given.into_iter().fold(figment, |all, it| all.merge(it));
-        figment.extract().context("the configuration")
+        let config: Self = figment.extract().context("the configuration")?;
+        anyhow::ensure!(
+            !config.database_url.is_empty(),
+            "database_url is missing: set DATABASE_URL or --database-url, or name it in the file"
+        );
+        Ok(config)
     }
 
     /// The defaults, for a database.

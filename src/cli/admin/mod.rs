@@ -3,6 +3,7 @@
 mod budget;
 mod catalogue;
 mod grant;
+mod platform;
 mod tenant;
 
 use std::process::ExitCode;
@@ -71,6 +72,8 @@ pub enum Subject {
     /// The organisation itself
     #[command(subcommand)]
     Tenant(tenant::TenantAction),
+    /// Make a key that can create tenants, straight in the database
+    PlatformKey(platform::PlatformKey),
 }
 
 /// What can be done with users.
@@ -100,6 +103,11 @@ enum Shown {
 }
 
 pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
+    if let Subject::PlatformKey(it) = args.subject {
+        let record = platform::make(&it).await?;
+        output.record(&record, args.common.json)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (client, _resolved) = args.common.target.connect(Role::Operator).await?;
     let shown = match args.subject {
         Subject::User(User::Create { user }) => create_user(&client, user).await,
@@ -112,6 +120,8 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
         Subject::Fx(it) => catalogue::set_fx(&client, it).await,
         Subject::Credential(it) => tenant::credential(&client, it).await,
         Subject::Tenant(it) => tenant::tenant(&client, it).await,
+        // Made above, without a service.
+        Subject::PlatformKey(it) => platform::make(&it).await.map(Shown::One),
     }?;
     match shown {
         Shown::One(record) => output.record(&record, args.common.json)?,
