@@ -32,5 +32,5 @@ pub(super) async fn make(args: &PlatformKey) -> Result<Record, Stop> {
     let key = admin::platform_key(&store, &Clock::default()).await;
     store.close().await;
     let key = key.map_err(|it| failed(it.to_string()))?;
-    Ok(Record::new().with("role", "PLATFORM").with("key", key.reveal().to_owned()))
+    Ok(Record::new().with("role", "PLATFORM".to_owned()).with("key", key.reveal().to_owned()))
 }
