@@ -47,3 +47,6 @@ grant execute on function bursar_ensure_month(date) to bursar_duty;
 -- Duties and verification go tenant by tenant, so they may learn which there are.
 create policy every_tenant on tenants for select to bursar_duty using (true);
 grant select (tenant_id) on tenants to bursar_duty;
+
+-- `bursar doctor` says whether the schema is up to date, as the service.
+grant select on _sqlx_migrations to bursar_app, bursar_duty;

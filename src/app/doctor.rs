@@ -69,7 +69,8 @@ async fn schema(config: &Config) -> Finding {
             false,
             format!("{applied} of {known} migrations are applied; run `bursar migrate`"),
         ),
-        Err(store::Error::Refused { .. }) => {
+        // An undefined table: nothing was ever migrated.
+        Err(store::Error::Refused { code, .. }) if code.starts_with("42P01") => {
             found("schema", false, "the database has no schema; run `bursar migrate`")
         }
         Err(it) => found("database", false, format!("{it}; check DATABASE_URL")),

@@ -38,7 +38,7 @@ pub struct CreateBackend {
     /// The service's environment variable with the key: OPENAI_API_KEY or BURSAR_BACKEND_...
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
-    /// A status that certainly costs nothing; several [default: 400, 401, 403, 404, 429]
+    /// A status that certainly costs nothing; several [default: 400, 401, 402, 403, 404, 429]
     #[arg(long = "unbilled-status", value_name = "STATUS")]
     unbilled_statuses: Vec<i32>,
     /// It stops billing when the connection closes
