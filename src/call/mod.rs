@@ -9,6 +9,7 @@ mod prompt;
 mod reply;
 mod route;
 mod settlement;
+mod truth;
 mod watch;
 
 use std::time::Instant;
