@@ -77,7 +77,7 @@ struct Collector {
     failure: Option<backend::Error>,
     /// Pieces of text so far; a piece is at least one token.
     pieces: u64,
-    pieces_max: u64,
+    tokens_max: u64,
     /// The tools that the model may call.
     tools: Vec<String>,
     /// It called another.
@@ -106,7 +106,7 @@ impl Collector {
             matcher: Matcher::new(&params.stop),
             failure: None,
             pieces: 0,
-            pieces_max: held.held.answer_tokens,
+            tokens_max: held.held.answer_tokens,
             tools: match params.tool_choice {
                 Some(ToolChoice::None) => Vec::new(),
                 _ if held.held.is_landing => Vec::new(),
@@ -190,7 +190,7 @@ impl Collector {
                 self.answer.usage = it;
                 let output = [it.output, it.reasoning].into_iter().flatten();
                 let generated = output.fold(0_i64, i64::saturating_add);
-                self.is_beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
+                self.is_beyond = u64::try_from(generated).is_ok_and(|it| it > self.tokens_max);
             }
             Event::Finish(it) => {
                 self.answer.is_final = true;
@@ -208,7 +208,7 @@ impl Collector {
         self.see(piece.len());
         self.pieces += 1;
         // More pieces than tokens were held: the backend goes on beyond the hold.
-        if self.pieces > self.pieces_max || self.is_beyond {
+        if self.tokens_seen() > self.tokens_max || self.is_beyond {
             return Err(Some(Cut::Budget));
         }
         if self.answer.text.len().saturating_add(piece.len()) > ANSWER_BYTES_MAX {
@@ -221,6 +221,14 @@ impl Collector {
             self.stopped = true;
         }
         Ok(fed.text)
+    }
+
+    /// Tokens that have come at least, as far as pieces tell: a piece is a token or
+    /// more. Only a server that sends single letters has more pieces than tokens; it
+    /// shows by their size, and of letters four make a token.
+    fn tokens_seen(&self) -> u64 {
+        let bytes = self.answer.visible_bytes;
+        if bytes < self.pieces.saturating_mul(2) { bytes / 4 } else { self.pieces }
     }
 
     fn see(&mut self, bytes: usize) {

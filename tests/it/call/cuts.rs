@@ -189,3 +189,13 @@ async fn a_last_word_after_which_nothing_comes_does_not_hold_the_answer_up() {
     assert_eq!(text(&reply), "one two");
     world.close().await;
 }
+
+#[tokio::test]
+async fn a_server_that_sends_single_letters_is_not_cut_for_it() {
+    let world = World::start().await;
+    let text_ = "fourscore and seven years ago";
+    let script = json!({ "text": text_, "deltas": text_.len(), "obey_max_tokens": false });
+    let reply = world.sample(ask(&script).max(16)).await.unwrap();
+    assert_eq!((reply.outcome(), text(&reply)), (Outcome::Complete, text_));
+    world.close().await;
+}
