@@ -11,20 +11,20 @@ use tokio::sync::mpsc;
 
 use super::{
     command::{Command, Decided, EndCommand, Ended, Error, Held, HoldCommand, Verdict},
-    decide::Denial,
-    plan::{Open, Plan, keys, plan, remembered},
+    decide::{Book, Denial},
+    plan::{Plan, keys, plan},
 };
 use crate::{
     clock::Clock,
     domain::{
-        entry::{Booking, EntryKind, Truth},
+        entry::{EntryKind, Truth},
         hold::Hold,
         ids::{HoldId, TenantId},
         limit::{Limit, LimitKey},
     },
     store::{
         self,
-        lane::{LaneConnection, Locked},
+        lane::{LaneConnection, Locked, Open},
     },
 };
 
@@ -122,8 +122,8 @@ impl Lane {
         }
     }
 
-    /// One try: by compare-and-set when all limits are remembered and nothing is
-    /// refused, otherwise, and after any failure, under locks.
+    /// One try: by compare-and-set when nothing is refused, otherwise, and after any
+    /// failure, under locks.
     async fn attempt(
         &mut self,
         commands: &[Command],
@@ -132,10 +132,8 @@ impl Lane {
     ) -> Result<(Plan, Option<Timestamp>), store::Error> {
         let keys = keys(commands);
         let tenants: BTreeSet<TenantId> = commands.iter().map(tenant).collect();
-        if tries == 1
-            && let Some(book) = remembered(&self.known, &keys)
-        {
-            let plan = plan(book, commands, &None, None);
+        if tries == 1 {
+            let plan = plan(self.remembered(&keys, &tenants).await?, commands, None);
             if plan.grants_all() {
                 match self.connection.write(&tenants, &plan.batch(commands)).await {
                     Ok(at) => return Ok((plan, Some(at))),
@@ -152,6 +150,23 @@ impl Lane {
         self.attempt_locked(commands, uncertain, (&keys, &tenants)).await
     }
 
+    /// The limits as remembered; those that are not are read. Nothing is refused on
+    /// their account, so they may be of yesterday.
+    async fn remembered(
+        &mut self,
+        keys: &[LimitKey],
+        tenants: &BTreeSet<TenantId>,
+    ) -> Result<Book, store::Error> {
+        let missing: Vec<LimitKey> =
+            keys.iter().filter(|it| !self.known.contains_key(it)).copied().collect();
+        if !missing.is_empty() {
+            let read = self.connection.read(tenants, &missing).await?;
+            self.known.extend(read.into_iter().map(|it| (it.key, it)));
+        }
+        let known = |key: &LimitKey| Some((*key, self.known.get(key)?.clone()));
+        Ok(keys.iter().filter_map(known).collect())
+    }
+
     async fn attempt_locked(
         &mut self,
         commands: &[Command],
@@ -161,17 +176,18 @@ impl Lane {
         let mut locked = self.connection.lock(tenants, keys).await?;
         // First the locks, then a new statement: one that began before the unknown
         // commit would not see it.
-        let open = locked.open_holds(&hold_ids(commands)).await?;
+        let open = locked.open_holds(&hold_ids(commands, uncertain.is_some())).await?;
         if let Some(earlier) = uncertain.as_ref() {
             let written = when_written(&mut locked, earlier, commands, &open).await?;
             if let Some(earlier) = uncertain.take().filter(|_| written.is_some()) {
+                // A failure to let go only costs the connection.
                 locked.release().await.ok();
                 return Ok((earlier, written));
             }
         }
-        let open: Open = Some(open.iter().map(|it| it.id).collect());
-        let book = locked.limits.iter().map(|it| (it.key, it.clone())).collect();
-        let plan = plan(book, commands, &open, Some(locked.now));
+        let book: Book = locked.limits.iter().map(|it| (it.key, it.clone())).collect();
+        self.known.extend(locked.limits.drain(..).map(|it| (it.key, it)));
+        let plan = plan(book, commands, Some(&open));
         let batch = plan.batch(commands);
         if batch.holds.is_empty() && batch.ends.is_empty() {
             drop(batch);
@@ -301,12 +317,14 @@ fn tenant(command: &Command) -> TenantId {
     }
 }
 
-fn hold_ids(commands: &[Command]) -> Vec<(TenantId, HoldId)> {
+/// The holds whose being open matters: those that end, and, when a batch may have
+/// been written before, those that it took.
+fn hold_ids(commands: &[Command], taken_too: bool) -> Vec<(TenantId, HoldId)> {
     let id = |it: &Command| match it {
-        Command::End(it) => it.hold.id,
-        Command::Hold(it) => it.order.id,
+        Command::End(it) => Some(it.hold.id),
+        Command::Hold(it) => taken_too.then_some(it.order.id),
     };
-    commands.iter().map(|it| (tenant(it), id(it))).collect()
+    commands.iter().filter_map(|it| Some((tenant(it), id(it)?))).collect()
 }
 
 /// When a batch of unknown outcome was committed, if it was. It is written whole or
@@ -317,18 +335,18 @@ async fn when_written(
     locked: &mut Locked<'_>,
     earlier: &Plan,
     commands: &[Command],
-    open: &[Hold],
+    open: &Open,
 ) -> Result<Option<Timestamp>, store::Error> {
-    let find = |id: HoldId| open.iter().find(|it| it.id == id);
+    let since = |id: HoldId| open.holds.get(&id).copied();
     let mut taken_at = None;
     let mut ended = None;
     for (command, decided) in commands.iter().zip(&earlier.decided) {
         match (command, decided) {
-            (Command::Hold(it), Decided::Take(..)) => match find(it.order.id) {
-                Some(hold) => taken_at = Some(hold.incurred_at),
+            (Command::Hold(it), Decided::Take(..)) => match since(it.order.id) {
+                Some(since) => taken_at = Some(since),
                 None => return Ok(None),
             },
-            (Command::End(it), Decided::End(booking)) => match find(it.hold.id) {
+            (Command::End(it), Decided::End(booking)) => match since(it.hold.id) {
                 Some(_) => return Ok(None),
                 None => ended = Some((it, booking)),
             },
@@ -337,5 +355,5 @@ async fn when_written(
     }
     let Some((end, booking)) = ended.filter(|_| taken_at.is_none()) else { return Ok(taken_at) };
     let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
-    Ok(is_ours.then_some(locked.now))
+    Ok(is_ours.then_some(open.now))
 }

@@ -48,7 +48,7 @@ pub async fn settle(
     let Some(resolved) = entries::resolution(&mut tx, tenant, hold).await? else {
         return Ok(Late::Unknown);
     };
-    let (locked, _) = limits::lock(&mut tx, &resolved.limits).await?;
+    let locked = limits::lock(&mut tx, &resolved.limits).await?;
     let before = entries::booked(&mut tx, tenant, hold).await?;
     if resolved.kind != EntryKind::Expire || before.entries > 1 {
         return Ok(Late::Settled(before.booking));

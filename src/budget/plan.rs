@@ -1,8 +1,6 @@
 //! From commands to one batch: who gets what, and how far each limit moves.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use jiff::Timestamp;
+use std::collections::BTreeSet;
 
 use super::{
     command::{Command, Decided},
@@ -12,10 +10,12 @@ use crate::{
     domain::{
         entry::Resolution,
         hold::Hold,
-        ids::HoldId,
         limit::{Limit, LimitKey},
     },
-    store::batch::{Batch, Move},
+    store::{
+        batch::{Batch, Move},
+        lane::Open,
+    },
 };
 
 /// What is decided about a batch of commands, one decision each, in their order.
@@ -36,11 +36,13 @@ pub(super) fn keys(commands: &[Command]) -> Vec<LimitKey> {
     keys.into_iter().collect()
 }
 
-/// Which holds are known to be open; none: not looked up, so taken to be.
-pub(super) type Open = Option<BTreeSet<HoldId>>;
+/// What was looked up under locks. Without it holds are taken to be open, and so are
+/// the limits' windows: the write will tell.
+pub(super) type Seen<'a> = Option<&'a Open>;
 
 /// Decides the commands one after another.
-pub(super) fn plan(book: Book, commands: &[Command], open: &Open, now: Option<Timestamp>) -> Plan {
+pub(super) fn plan(book: Book, commands: &[Command], seen: Seen<'_>) -> Plan {
+    let now = seen.map(|it| it.now);
     let mut after = book.clone();
     let mut ended = BTreeSet::new();
     let mut holding = BTreeSet::new();
@@ -48,7 +50,7 @@ pub(super) fn plan(book: Book, commands: &[Command], open: &Open, now: Option<Ti
     for command in commands {
         decided.push(match command {
             Command::End(it) => {
-                let is_open = open.as_ref().is_none_or(|open| open.contains(&it.hold.id));
+                let is_open = seen.is_none_or(|seen| seen.holds.contains_key(&it.hold.id));
                 if is_open && ended.insert(it.hold.id) {
                     decide::resolve(&mut after, &it.hold, it.kind, &it.truth)
                         .map_or(Decided::Deny(Denial::Unknown), Decided::End)
@@ -133,9 +135,4 @@ impl Plan {
     pub(super) fn limits_after(&self, hold: &Hold) -> Vec<Limit> {
         hold.limits.iter().filter_map(|it| self.after.get(it)).cloned().collect()
     }
-}
-
-/// The remembered limits among `keys`; none if one is not remembered.
-pub(super) fn remembered(known: &BTreeMap<LimitKey, Limit>, keys: &[LimitKey]) -> Option<Book> {
-    keys.iter().map(|key| Some((*key, known.get(key)?.clone()))).collect()
 }

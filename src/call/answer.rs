@@ -27,6 +27,12 @@ use crate::{
 /// How long the backend's last words are waited for once the model has ended.
 const AFTERWORD: Duration = Duration::from_secs(2);
 
+/// How long a slow reader is waited for once the answer has ended: the settlement
+/// and the caller's own deadline come next.
+const REST_PATIENCE: Duration = Duration::from_millis(100);
+
+const DROPPED_WARNING: &str = "the model called a tool that was not on offer; the call was dropped";
+
 /// Text of one answer at most, in bytes; a backend that sends more is broken.
 const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
@@ -43,14 +49,18 @@ pub(super) struct Answered {
 pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
     let mut collector = Collector::new(&held);
     let cut = collector.run(broker, &mut held).await;
-    let Collector { mut answer, matcher, failure, dispatched, .. } = collector;
+    let Collector { mut answer, matcher, failure, dispatched, has_dropped, .. } = collector;
     if answer.finish != Some(Finish::StopSequence) {
         let rest = matcher.finish();
         if !rest.is_empty() {
             answer.text.push_str(&rest);
-            // A reader that is gone by now misses only what the reply has as well.
-            let _ = held.request.sink.send(Progress::Text(rest)).await;
+            // A reader that is gone or asleep misses only what the reply has as well.
+            let shown = held.request.sink.send(Progress::Text(rest));
+            let _ = tokio::time::timeout(REST_PATIENCE, shown).await;
         }
+    }
+    if has_dropped {
+        held.request.sampling.warnings.push(DROPPED_WARNING.to_owned());
     }
     // What was finished was not cut, whatever happened afterwards.
     answer.cut = cut.filter(|_| answer.finish.is_none());
@@ -66,7 +76,10 @@ struct Collector {
     /// Pieces of text so far; a piece is at least one token.
     pieces: u64,
     pieces_max: u64,
-    tools_allowed: bool,
+    /// The tools that the model may call.
+    tools: Vec<String>,
+    /// It called another.
+    has_dropped: bool,
     dispatched: bool,
     /// One of the request's stop texts was found here.
     stopped: bool,
@@ -92,7 +105,13 @@ impl Collector {
             failure: None,
             pieces: 0,
             pieces_max: held.held.answer_tokens,
-            tools_allowed: !params.tools.is_empty() && params.tool_choice != Some(ToolChoice::None),
+            tools: match params.tool_choice {
+                Some(ToolChoice::None) => Vec::new(),
+                None | Some(ToolChoice::Auto | ToolChoice::Required) => {
+                    params.tools.iter().map(|it| it.name.clone()).collect()
+                }
+            },
+            has_dropped: false,
             dispatched: false,
             stopped: false,
             is_beyond: false,
@@ -154,8 +173,10 @@ impl Collector {
                 let visible = self.answer.visible_bytes.saturating_add(bytes);
                 self.answer.visible_bytes = visible;
                 self.answer.received_bytes = self.answer.received_bytes.max(visible);
-                if self.tools_allowed {
+                if self.tools.contains(&it.name) {
                     self.answer.tool_uses.push(it);
+                } else {
+                    self.has_dropped = true;
                 }
             }
             Event::Usage(it) => {
@@ -165,7 +186,7 @@ impl Collector {
                 self.is_beyond = u64::try_from(generated).is_ok_and(|it| it > self.pieces_max);
             }
             Event::Finish(it) => {
-                self.answer.is_final = !self.stopped;
+                self.answer.is_final = true;
                 self.answer.finish = self.answer.finish.take().or(Some(it));
             }
         }

@@ -13,9 +13,10 @@ use crate::{
         envelope::Left,
         fault::Fault,
         ids::{CallId, EnvelopeId},
+        limit::Limit,
         message::{Block, JsonText},
         money::Amount,
-        outcome::{Cut, LimitStatus, Outcome, Refusal},
+        outcome::{Bounded, Cut, LimitStatus, Outcome, Refusal},
         request::SamplingRequest,
         usage::Usage,
     },
@@ -118,7 +119,7 @@ impl Reply {
         cut: Option<Cut>,
     ) -> Self {
         let life = &standing.envelope.life;
-        let left = envelope::left(life, &standing.limits, standing.now);
+        let left = envelope::left(life, &as_refused(standing, &limit), standing.now);
         let cut = cut.or(Some(Cut::Budget));
         let meta = meta((Outcome::Exhausted, cut), (life.id, Some(&limit)), &left);
         Self {
@@ -138,6 +139,17 @@ impl Reply {
             ..Self::refused(Refusal::NoGrant)
         }
     }
+}
+
+/// The limits as known when the call was looked up, but for the one that refused it:
+/// other calls may have used it up since.
+fn as_refused(standing: &Standing, limit: &LimitStatus) -> Vec<Limit> {
+    let mut limits = standing.limits.clone();
+    let is_it = |it: &&mut Limit| it.owner == limit.owner && Bounded::Counted(it.kind) == limit.kind;
+    for it in limits.iter_mut().filter(is_it) {
+        (it.held, it.settled, it.overrun) = (limit.held, limit.settled, limit.overrun);
+    }
+    limits
 }
 
 /// Our own stop reason where nothing was delivered.
@@ -162,7 +174,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let alias = &held.way.model.alias;
     let reveal = held.standing.grant.reveal_model;
     let model = if reveal { held.way.model.vendor_model.clone() } else { alias.clone() };
-    let warnings = warnings(&held, &answer, pending);
+    let warnings = warnings(&held, pending);
     Ok(Reply {
         outcome: ending.outcome,
         cut: ending.cut,
@@ -224,7 +236,9 @@ fn ending(
     let outcome = match cut {
         None => Outcome::Complete,
         Some(_) if delivered => Outcome::Partial,
-        Some(Cut::Deadline | Cut::Budget) => Outcome::Exhausted,
+        // The model thought its share away: a short answer, of no text at all.
+        Some(Cut::Budget) => Outcome::Partial,
+        Some(Cut::Deadline) => Outcome::Exhausted,
         Some(Cut::Shutdown) => return Err(shutting_down().into()),
         Some(Cut::Backend | Cut::Idle | Cut::ClientGone | Cut::Cancelled) => {
             return Err(backend_failed(held, failure).into());
@@ -288,7 +302,7 @@ fn content(request: &SamplingRequest, answer: &mut Answer) -> Vec<Block> {
     blocks
 }
 
-fn warnings(held: &HeldParts, answer: &Answer, pending: bool) -> Vec<String> {
+fn warnings(held: &HeldParts, pending: bool) -> Vec<String> {
     let mut warnings = held.request.sampling.warnings.clone();
     let wanted = held.request.sampling.params.max_tokens;
     if held.answer_tokens < wanted {
@@ -296,10 +310,6 @@ fn warnings(held: &HeldParts, answer: &Answer, pending: bool) -> Vec<String> {
             if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
         let granted = held.answer_tokens;
         warnings.push(format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"));
-    }
-    if answer.finish == Some(Finish::ToolUse) && answer.tool_uses.is_empty() {
-        warnings
-            .push("the model called a tool that was not on offer; the call was dropped".to_owned());
     }
     if pending {
         warnings.push("the booking is delayed; until then the whole hold counts".to_owned());

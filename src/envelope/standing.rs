@@ -94,6 +94,10 @@ pub async fn stand(
         };
         // Somebody else opened it meanwhile; what we made goes with the transaction.
         let Some(envelope) = envelope else { continue };
+        if envelope.life.closed_at.is_some() {
+            let problem = "the envelope is closed; open another one".to_owned();
+            return Err(Fault::Precondition { reason: "ENVELOPE_CLOSED", problem }.into());
+        }
         let now = store::now(&mut tx).await?;
         let limits = all_limits(&mut tx, &envelope.parties, now).await?;
         store::commit(tx).await?;
@@ -115,10 +119,6 @@ async fn named(
     let theirs = Parties { envelope: parties.envelope, ..found.parties };
     if theirs != *parties {
         return Err(missing().into());
-    }
-    if found.life.closed_at.is_some() {
-        let problem = "the envelope is closed; open another one".to_owned();
-        return Err(Fault::Precondition { reason: "ENVELOPE_CLOSED", problem }.into());
     }
     Ok(found)
 }

@@ -1,6 +1,6 @@
 //! A lane's write: one statement for a whole batch.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use jiff::Timestamp;
 use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
@@ -10,7 +10,7 @@ use super::{Error, instant::Instant};
 use crate::domain::{
     entry::{Certainty, EntryKind, Resolution},
     hold::Hold,
-    ids::TenantId,
+    ids::{BackendId, ModelId, PriceVersionId, TenantId},
     limit::LimitKey,
     outcome::Cut,
 };
@@ -53,6 +53,38 @@ pub(crate) async fn see(connection: &mut PgConnection, tenants: &[TenantId]) -> 
     Ok(())
 }
 
+macro_rules! statement {
+    ($($part:literal),* where $($count:literal),*) => {
+        concat!(
+            $(include_str!($part),)*
+            "select clock.at, 1 / (case when true",
+            $(" and ", $count,)*
+            " then 1 else 0 end) as whole from clock"
+        )
+    };
+}
+
+// A statement that need not end or take holds is not made to start doing so. All
+// are given the same parameters.
+const HOLDS_ONLY: &str = statement!(
+    "sql/write_moves.sql", "sql/write_holds.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from taken) = cardinality($8::uuid[])"
+);
+const ENDS_ONLY: &str = statement!(
+    "sql/write_moves.sql", "sql/write_ends.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from gone) = cardinality($28::uuid[])",
+    "(select count(*) from booked) = cardinality($28::uuid[])"
+);
+const BOTH: &str = statement!(
+    "sql/write_moves.sql", "sql/write_ends.sql", "sql/write_holds.sql" where
+    "(select count(*) from moved) = cardinality($1::uuid[])",
+    "(select count(*) from gone) = cardinality($28::uuid[])",
+    "(select count(*) from booked) = cardinality($28::uuid[])",
+    "(select count(*) from taken) = cardinality($8::uuid[])"
+);
+
 /// Writes the batch whole or not at all and returns Postgres' time, which is also
 /// that of the new holds. [`Error::Stale`] when a revision, a window or a hold was
 /// not as expected.
@@ -60,8 +92,14 @@ pub(crate) async fn write(
     connection: &mut PgConnection,
     batch: &Batch<'_>,
 ) -> Result<Timestamp, Error> {
-    let query = sqlx::query(include_str!("sql/write_batch.sql"));
-    let query = bind_ends(bind_holds(bind_moves(query, &batch.moves), &batch.holds), &batch.ends);
+    let query = sqlx::query(match (batch.ends.is_empty(), batch.holds.is_empty()) {
+        (true, _) => HOLDS_ONLY,
+        (false, true) => ENDS_ONLY,
+        (false, false) => BOTH,
+    });
+    let sets = LimitSets::of(&batch.holds);
+    let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
+    let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids);
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }
@@ -84,7 +122,34 @@ fn bind_moves(query: Statement, moves: &[Move]) -> Statement {
         .bind(column(moves, |it| it.holding))
 }
 
-fn bind_holds(query: Statement, holds: &[(&Hold, Duration)]) -> Statement {
+/// The limits of holds in one flat array, since arrays of arrays must be
+/// rectangular. Calls of one envelope name the same limits, which are sent once.
+#[derive(Default)]
+struct LimitSets {
+    ids: Vec<Uuid>,
+    /// The first and the last of each hold's, counted from 1.
+    from: Vec<i32>,
+    to: Vec<i32>,
+}
+
+impl LimitSets {
+    fn of(holds: &[(&Hold, Duration)]) -> Self {
+        let mut sets = Self::default();
+        let mut seen = BTreeMap::new();
+        for (hold, _) in holds {
+            let (from, to) = *seen.entry(hold.limits.as_slice()).or_insert_with(|| {
+                let from = sets.ids.len().saturating_add(1);
+                sets.ids.extend(hold.limits.iter().map(|it| it.id.uuid()));
+                (from, sets.ids.len())
+            });
+            sets.from.push(i32::try_from(from).unwrap_or(i32::MAX));
+            sets.to.push(i32::try_from(to).unwrap_or_default());
+        }
+        sets
+    }
+}
+
+fn bind_holds(query: Statement, holds: &[(&Hold, Duration)], sets: &LimitSets) -> Statement {
     query
         .bind(column(holds, |(it, _)| it.parties.tenant.uuid()))
         .bind(column(holds, |(it, _)| it.id.uuid()))
@@ -94,16 +159,16 @@ fn bind_holds(query: Statement, holds: &[(&Hold, Duration)]) -> Statement {
         .bind(column(holds, |(it, _)| it.parties.user.uuid()))
         .bind(column(holds, |(it, _)| it.parties.server.uuid()))
         .bind(column(holds, |(it, _)| it.parties.envelope.uuid()))
-        .bind(column(holds, |(it, _)| it.terms.model.map(|id| id.uuid())))
-        .bind(column(holds, |(it, _)| it.terms.backend.map(|id| id.uuid())))
-        .bind(column(holds, |(it, _)| it.terms.price_version.map(|id| id.uuid())))
+        .bind(column(holds, |(it, _)| it.terms.model.map(ModelId::uuid)))
+        .bind(column(holds, |(it, _)| it.terms.backend.map(BackendId::uuid)))
+        .bind(column(holds, |(it, _)| it.terms.price_version.map(PriceVersionId::uuid)))
         .bind(column(holds, |(it, _)| it.terms.fx.rate.uuid()))
         .bind(column(holds, |(it, _)| signed(it.terms.fx.usd_nanos_per_unit)))
         .bind(column(holds, |(it, _)| it.terms.fx.buffer_basis_points.cast_signed()))
         .bind(column(holds, |(it, _)| it.need.calls))
         .bind(column(holds, |(it, _)| it.need.money.nanos()))
         .bind(column(holds, |(it, _)| it.need.tokens))
-        .bind(column(holds, |(it, _)| uuid_array(it.limits.iter().map(|key| key.id.uuid()))))
+        .bind(sets.from.clone())
         .bind(column(holds, |(it, _)| it.reserved_by_host))
         .bind(column(holds, |(_, ttl)| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
 }
@@ -129,12 +194,6 @@ fn bind_ends(query: Statement, ends: &[(&Hold, Resolution)]) -> Statement {
         .bind(column(ends, |(_, it)| certainty_word(&it.truth.certainty)))
         .bind(column(ends, |(_, it)| claim(&it.truth.certainty)))
         .bind(column(ends, |(_, it)| it.truth.cut.map(cut_word)))
-}
-
-/// Postgres' text form of an array of uuids, since arrays of arrays must be rectangular.
-pub(crate) fn uuid_array(ids: impl Iterator<Item = Uuid>) -> String {
-    let list: Vec<String> = ids.map(|it| it.to_string()).collect();
-    format!("{{{}}}", list.join(","))
 }
 
 /// Counts never come near the type's end; one that did would be booked as its end.

@@ -49,19 +49,15 @@ const GONE: [&str; 3] = ["57P01", "57P02", "57P05"];
 impl From<sqlx::Error> for Error {
     fn from(it: sqlx::Error) -> Self {
         let Some(database) = it.as_database_error() else {
-            #[expect(
-                clippy::wildcard_enum_match_arm,
-                reason = "all that is no answer of the database"
-            )]
-            return match it {
-                sqlx::Error::ColumnDecode { .. } | sqlx::Error::ColumnNotFound(_) => {
-                    Self::Refused { code: "decode".to_owned(), source: it }
-                }
-                sqlx::Error::Migrate(_) => {
-                    Self::Refused { code: "migration".to_owned(), source: it }
-                }
-                other => Self::Unreachable(other),
+            use sqlx::Error::{ColumnDecode, ColumnNotFound, Migrate};
+            let code = if matches!(it, ColumnDecode { .. } | ColumnNotFound(_)) {
+                "decode"
+            } else if matches!(it, Migrate(_)) {
+                "migration"
+            } else {
+                return Self::Unreachable(it);
             };
+            return Self::Refused { code: code.to_owned(), source: it };
         };
         let code = database.code().map(String::from).unwrap_or_default();
         match code.as_str() {

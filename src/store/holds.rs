@@ -1,5 +1,8 @@
 //! Rows of `holds`, read. They are written by a lane's batch alone.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -25,6 +28,29 @@ pub(crate) async fn find(
         .fetch_all(connection)
         .await?;
     rows.iter().map(hold).collect()
+}
+
+/// Which of these holds are open and since when, and Postgres' time.
+pub(crate) async fn open(
+    connection: &mut PgConnection,
+    ids: &[(TenantId, HoldId)],
+) -> Result<(BTreeMap<HoldId, Timestamp>, Timestamp), Error> {
+    let (tenants, holds): (Vec<Uuid>, Vec<Uuid>) =
+        ids.iter().map(|(tenant, id)| (tenant.uuid(), id.uuid())).unzip();
+    let rows = sqlx::query(include_str!("sql/open_holds.sql"))
+        .bind(tenants)
+        .bind(holds)
+        .fetch_all(connection)
+        .await?;
+    let mut open = BTreeMap::new();
+    for row in &rows {
+        let since: Option<Instant> = row.try_get("incurred_at")?;
+        if let (Some(id), Some(since)) = (row.try_get::<Option<Uuid>, _>("hold_id")?, since) {
+            open.insert(id.into(), since.0);
+        }
+    }
+    let now: Instant = rows.first().ok_or(Error::Unreadable("clock"))?.try_get("at")?;
+    Ok((open, now.0))
 }
 
 /// At most `most` holds whose time is over, of any tenant, the oldest first.

@@ -1,6 +1,10 @@
 //! A lane's own connection: compare-and-set first, locks when that is not enough.
 
-use std::{collections::BTreeSet, future::Future, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use sqlx::{Connection, PgConnection, Postgres, Transaction};
@@ -17,8 +21,9 @@ use crate::domain::{
     limit::{Limit, LimitKey},
 };
 
-/// How many tenants one connection is opened to before it starts over.
-const TENANTS_MAX: usize = 512;
+/// How many tenants one connection is opened to before it starts over. Every policy
+/// of a statement reads the whole list, so a long one costs more than opening anew.
+const TENANTS_MAX: usize = 32;
 
 /// Longer than the server's own timeouts, so that only a dead peer meets it.
 const SILENCE: Duration = Duration::from_secs(12);
@@ -37,8 +42,14 @@ pub struct Locked<'c> {
     tx: Transaction<'c, Postgres>,
     /// The limits that exist, as they stand.
     pub limits: Vec<Limit>,
-    /// Postgres' time once all were locked.
-    pub now: Timestamp,
+}
+
+/// Holds that are open and since when, as seen under locks.
+#[derive(Debug)]
+pub(crate) struct Open {
+    pub(crate) holds: BTreeMap<HoldId, Timestamp>,
+    /// Postgres' time once all was locked.
+    pub(crate) now: Timestamp,
 }
 
 impl LaneConnection {
@@ -58,6 +69,16 @@ impl LaneConnection {
         self.keep_if_sound(result)
     }
 
+    /// The limits as they stand, unlocked. Those that do not exist are left out.
+    pub(crate) async fn read(
+        &mut self,
+        tenants: &BTreeSet<TenantId>,
+        keys: &[LimitKey],
+    ) -> Result<Vec<Limit>, Error> {
+        let connection = self.open_to(tenants).await?;
+        in_time(limits::read(connection, keys)).await
+    }
+
     /// Opens a transaction and locks the limits in order.
     pub(crate) async fn lock(
         &mut self,
@@ -67,8 +88,8 @@ impl LaneConnection {
         let connection = self.open_to(tenants).await?;
         in_time(async {
             let mut tx = connection.begin().await?;
-            let (limits, now) = limits::lock(&mut tx, keys).await?;
-            Ok(Locked { tx, limits, now })
+            let limits = limits::lock(&mut tx, keys).await?;
+            Ok(Locked { tx, limits })
         })
         .await
     }
@@ -90,6 +111,8 @@ impl LaneConnection {
                 self.seen.clear();
             }
             let all: Vec<TenantId> = self.seen.union(tenants).copied().collect();
+            // Cleared first: after a failure it is not known what the connection sees.
+            self.seen.clear();
             in_time(see(connection, &all)).await?;
             self.seen.extend(all);
         }
@@ -107,11 +130,9 @@ impl LaneConnection {
 impl Locked<'_> {
     /// The holds among these that are still open. They cannot end while their
     /// limits are locked.
-    pub(crate) async fn open_holds(
-        &mut self,
-        ids: &[(TenantId, HoldId)],
-    ) -> Result<Vec<Hold>, Error> {
-        in_time(holds::find(&mut self.tx, ids)).await
+    pub(crate) async fn open_holds(&mut self, ids: &[(TenantId, HoldId)]) -> Result<Open, Error> {
+        let (holds, now) = in_time(holds::open(&mut self.tx, ids)).await?;
+        Ok(Open { holds, now })
     }
 
     /// Whether the entry that resolved this hold is of this kind and booking.

@@ -1,6 +1,5 @@
 //! Rows of `limits`, read and locked.
 
-use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -10,24 +9,32 @@ use crate::domain::{
     limit::{Limit, LimitKey, LimitKind, Owner, Width},
 };
 
-/// Locks the limits in order and returns them with Postgres' time. Those that do
-/// not exist are left out.
+/// Locks the limits in the order given, which is to be that of their keys. Those that
+/// do not exist are left out.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     keys: &[LimitKey],
-) -> Result<(Vec<Limit>, Timestamp), Error> {
+) -> Result<Vec<Limit>, Error> {
+    named(connection, include_str!("sql/lock_limits.sql"), keys).await
+}
+
+/// The limits as they stand, unlocked. Those that do not exist are left out.
+pub(crate) async fn read(
+    connection: &mut PgConnection,
+    keys: &[LimitKey],
+) -> Result<Vec<Limit>, Error> {
+    named(connection, include_str!("sql/read_limits.sql"), keys).await
+}
+
+async fn named(
+    connection: &mut PgConnection,
+    sql: &'static str,
+    keys: &[LimitKey],
+) -> Result<Vec<Limit>, Error> {
     let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) =
         keys.iter().map(|it| (it.tenant.uuid(), it.id.uuid())).unzip();
-    let rows = sqlx::query(include_str!("sql/lock_limits.sql"))
-        .bind(tenants)
-        .bind(ids)
-        .fetch_all(&mut *connection)
-        .await?;
-    // After the wait for the locks, so that nothing is decided by an older time.
-    let now: Instant =
-        sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *connection).await?;
-    let limits = rows.iter().map(limit).collect::<Result<_, _>>()?;
-    Ok((limits, now.0))
+    let rows = sqlx::query(sql).bind(tenants).bind(ids).fetch_all(connection).await?;
+    rows.iter().map(limit).collect()
 }
 
 /// The limits of an envelope.

@@ -10,6 +10,7 @@
 
 mod admin;
 mod backend;
+mod call;
 mod cli_output;
 mod convert;
 mod engine;

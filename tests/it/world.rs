@@ -1,7 +1,7 @@
 //! A service without its sockets: real tables, running lanes, the services called
 //! directly, and organisations to call them.
 
-use std::num::NonZeroU32;
+use std::{num::NonZeroU32, sync::Arc};
 
 use bursar::{
     admin::{demo, platform_key},
@@ -53,7 +53,7 @@ impl World {
             clock,
             engine,
             catalogue: Catalogue::default(),
-            connections: Connections::new(true),
+            connections: Connections::new(true, Arc::new(|_| None)).unwrap(),
             shed: Shed::new(Rates { per_key, per_server: per_key }),
         };
         Self {

@@ -1,5 +1,9 @@
 //! The budget engine against a real Postgres, and its rule against a model of it.
 
+mod faults;
 mod first;
+mod offers;
+mod plans;
 mod races;
+mod rule;
 mod world;

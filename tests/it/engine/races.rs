@@ -1,12 +1,19 @@
 //! Many callers, little room.
 
 use bursar::{
-    budget::{Engine, Verdict, command::Ended},
-    domain::limit::{LimitKey, LimitKind, Width},
+    budget::{
+        Engine, Verdict,
+        command::Ended,
+        offer::{Offer, Size},
+    },
+    domain::{
+        limit::{LimitKey, LimitKind, Width},
+        price::Price,
+    },
 };
 use tokio::task::JoinSet;
 
-use super::world::{UNIT, World, held, settle, truth};
+use super::world::{UNIT, World, held, settle, terms, truth};
 
 /// Holds that were taken of `callers` that want `money` at once.
 async fn race(
@@ -82,4 +89,65 @@ async fn a_hold_is_what_counts_until_it_is_settled() {
     settle(&engine, first, truth(UNIT / 10, 1)).await;
     held(engine.hold(world.order(&limits, UNIT / 2, 1)).await.unwrap());
     assert_eq!(world.problems().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_at_once_share_what_there_is() {
+    let world = World::new();
+    let engines = [world.engine(), world.engine()];
+    // Room for two and a half.
+    let limits = world.money(UNIT / 100).await;
+    let offer = Offer {
+        terms: terms(),
+        size: Size::Clampable {
+            prompt_tokens: 100,
+            prompt_pico_usd: 400_000_000,
+            answer_price: Price::from_pico_usd(1_200_000),
+            answer_tokens: 3_000,
+        },
+    };
+    let mut calls = JoinSet::new();
+    for n in 0..50 {
+        let (engine, order) = (engines[n % 2].clone(), world.order_of(&limits, offer.clone()));
+        calls.spawn(async move { engine.hold(order).await.unwrap() });
+    }
+    let verdicts = calls.join_all().await;
+    let mut tokens: Vec<(u64, bool)> = verdicts
+        .iter()
+        .filter_map(|it| match it {
+            Verdict::Held(it) => Some((it.answer_tokens, it.clamped_by.is_some())),
+            Verdict::Short(_) | Verdict::Closed(_) => None,
+        })
+        .collect();
+    tokens.sort_unstable();
+    assert_eq!(tokens, [(1_333, true), (3_000, false), (3_000, false)]);
+    let [amount, settled, overrun, held] = world.counters(limits[0]).await;
+    assert!(settled + overrun + held <= amount);
+    assert_eq!(world.problems().await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_limit_of_the_tenant_alone_binds_every_envelope() {
+    let world = World::new();
+    let engines = [world.engine(), world.engine()];
+    let wide = world.limit(Width::Tenant, LimitKind::Money, 3 * UNIT).await;
+    assert_eq!(race(&world, &engines, &[wide], (60, UNIT)).await, 3);
+    assert_eq!(world.counters(wide).await, [3 * UNIT, 3 * UNIT, 0, 0]);
+}
+
+#[tokio::test]
+async fn an_absurd_maximum_is_clamped_to_the_room() {
+    let world = World::new();
+    let engine = world.engine();
+    let limits = vec![world.limit(Width::Envelope, LimitKind::Tokens, 1_000).await];
+    let size = Size::Clampable {
+        prompt_tokens: 100,
+        prompt_pico_usd: 0,
+        answer_price: Price::FREE,
+        answer_tokens: 999_999_999,
+    };
+    let it =
+        held(engine.hold(world.order_of(&limits, Offer { terms: terms(), size })).await.unwrap());
+    assert_eq!(it.answer_tokens, 900);
+    assert_eq!(it.clamped_by.unwrap().limit, 1_000);
 }

@@ -146,7 +146,7 @@ impl World {
             attempt: 1,
             parties: Parties { tenant: tenant(limits, &self.parties), ..self.parties },
             ask: Ask { calls: 1, offers: vec![offer], limits: limits.to_vec() },
-            ttl: Duration::from_secs(600),
+            ttl: Duration::from_mins(10),
             by_host: false,
         }
     }

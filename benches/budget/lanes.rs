@@ -1,0 +1,88 @@
+//! Through the engine.
+
+use std::{sync::Arc, time::Duration};
+
+use bursar::{
+    budget::{
+        Engine, Order, Verdict,
+        decide::Ask,
+        offer::{Offer, Size},
+    },
+    clock::Clock,
+    domain::{
+        entry::{Certainty, EntryKind, Truth},
+        money::Amount,
+        usage::Usage,
+    },
+};
+
+use crate::{
+    Pace,
+    cases::Case,
+    load::{self, Sample},
+    setup::{COST, HELD, Setup, Subject, TOKENS, terms},
+};
+
+/// Lanes of an engine, as in production.
+const LANES: usize = 2;
+
+pub(crate) async fn sample(
+    setup: &Setup,
+    subjects: &Arc<[Subject]>,
+    case: &Case,
+    pace: Pace,
+) -> Sample {
+    let clock = Clock::default();
+    let mut tasks = tokio::task::JoinSet::new();
+    let engines: Vec<Engine> = (0..case.engines)
+        .map(|_| {
+            let (engine, lanes) = Engine::new(&setup.store(), &clock, LANES);
+            for lane in lanes {
+                tasks.spawn(lane.run());
+            }
+            engine
+        })
+        .collect();
+    let engines: Arc<[Engine]> = engines.into();
+    let subjects = Arc::clone(subjects);
+    let caller = move |n: usize, random: u64| {
+        let (engines, subjects, clock) =
+            (Arc::clone(&engines), Arc::clone(&subjects), clock.clone());
+        async move {
+            let subject = &subjects[random as usize % subjects.len()];
+            pair(&engines[n % engines.len()], subject, &clock).await;
+        }
+    };
+    let sample = load::run(setup, case.callers, pace, caller).await;
+    tasks.join_all().await;
+    sample
+}
+
+async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
+    let offer = Offer {
+        terms: terms(),
+        size: Size::Fixed { money: Amount::from_nanos(HELD), tokens: TOKENS as u64 },
+    };
+    let order = Order {
+        id: clock.id(),
+        call: clock.id(),
+        attempt: 1,
+        parties: subject.parties,
+        ask: Ask { calls: 1, offers: vec![offer], limits: subject.limits.clone() },
+        ttl: Duration::from_mins(10),
+        by_host: false,
+    };
+    let Verdict::Held(held) = engine.hold(order).await.unwrap() else { panic!("no room") };
+    engine.end(held.hold, EntryKind::Settle, truth(), Some(held.slot)).await.unwrap();
+}
+
+fn truth() -> Truth {
+    Truth {
+        usage: Usage { input: 100, output: 50, ..Usage::default() },
+        tokens: 150,
+        cost: terms().fx.split(Amount::from_nanos(COST)).unwrap(),
+        pico_usd: i128::from(COST) * 1_000,
+        certainty: Certainty::Exact,
+        cut: None,
+    }
+}

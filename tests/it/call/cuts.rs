@@ -1,0 +1,161 @@
+//! What breaks an answer off, what is delivered then, and what it costs.
+
+use std::time::{Duration, Instant};
+
+use bursar::proto::{BackendProfile, Cut, EntryKind, LimitKind, Outcome};
+use serde_json::{Value, json};
+use tonic::Code;
+
+use super::{
+    price::{bound_of, exact, hold},
+    world::{Change, World, ask, ask_in, charged, limits, meta, nanos, stop_reason, text},
+};
+
+fn impatient(stops_on_disconnect: bool) -> BackendProfile {
+    BackendProfile { idle_seconds: 1, stops_on_disconnect, ..Default::default() }
+}
+
+#[tokio::test]
+async fn a_backend_that_breaks_off_leaves_what_it_said() {
+    let world = World::start().await;
+    world.scripted("metered", impatient(true)).await;
+    let faults: [(&str, Value, Cut); 4] = [
+        ("disconnect", json!({ "fault": "disconnect", "fault_after": 2 }), Cut::Backend),
+        ("malformed", json!({ "fault": "malformed", "fault_after": 2 }), Cut::Backend),
+        ("error_frame", json!({ "fault": "error_frame", "fault_after": 2 }), Cut::Backend),
+        ("silence", json!({ "stall_after": 2 }), Cut::Idle),
+    ];
+    for (name, mut script, cut) in faults {
+        script["text"] = json!("one two three");
+        for (model, charge) in [
+            ("metered", exact(bound_of(&script), "one two ".len())),
+            ("scripted-small", hold(bound_of(&script), 100)),
+        ] {
+            if cut == Cut::Idle && model != "metered" {
+                continue;
+            }
+            let reply = world.sample(ask(&script).hint(model)).await.unwrap();
+            assert_eq!((reply.outcome(), reply.cut()), (Outcome::Partial, cut), "{name}");
+            assert_eq!((text(&reply), stop_reason(&reply)), ("one two ", "interrupted"), "{name}");
+            assert!(reply.charge.as_ref().unwrap().estimated, "{name}");
+            assert_eq!(charged(&reply), charge, "{name} on {model}");
+            assert_eq!(meta(&reply)["outcome"], "PARTIAL");
+        }
+    }
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_backend_that_says_nothing_is_an_error_and_costs_what_it_may_bill() {
+    let unbilled = [400, 401, 402, 403, 404, 429].map(|it| (json!({ "status": it }), true));
+    let billed = [
+        (json!({ "status": 500 }), false),
+        (json!({ "status": 503 }), false),
+        (json!({ "fault": "disconnect" }), false),
+        (json!({ "fault": "error_frame" }), false),
+        (json!({ "fault": "malformed" }), false),
+    ];
+    for (script, free) in unbilled.into_iter().chain(billed) {
+        let world = World::start().await;
+        let refused = world.sample(ask(&script)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Unavailable, "{script}");
+        let entry = world.entry().await;
+        let left = world.envelope(&entry.envelope).await.left.unwrap();
+        if free {
+            assert_eq!(entry.kind(), EntryKind::Void, "{script}");
+            assert_eq!((nanos(entry.charge.as_ref()), left.calls), (0, 20), "{script}");
+        } else {
+            assert_eq!((entry.kind(), entry.estimated), (EntryKind::Settle, true), "{script}");
+            assert_eq!(entry.cut(), Cut::Backend, "{script}");
+            let whole = hold(bound_of(&script), 100);
+            assert_eq!((nanos(entry.charge.as_ref()), left.calls), (whole, 19), "{script}");
+        }
+        world.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_backend_that_is_not_there_costs_nothing() {
+    let world = World::start().await;
+    // Bound and let go: nobody listens there.
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    world.vendor(&format!("http://{gone}/v1"), BackendProfile::default()).await;
+    let refused = world.sample(super::world::says("hello")).await.unwrap_err();
+    assert_eq!(refused.code(), Code::Unavailable);
+    assert_eq!(world.entry().await.kind(), EntryKind::Void);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn time_ends_a_call_with_what_there_is() {
+    let slow = |stall| json!({ "text": "one two three", "stall_after": stall });
+    // The envelope's own seconds, the grant's time for a call, and the caller's patience.
+    for whose in ["envelope", "grant", "caller"] {
+        let world = World::start().await;
+        for (delivered, outcome, reason) in
+            [(1, Outcome::Partial, "deadline"), (0, Outcome::Exhausted, "budgetExhausted")]
+        {
+            let script = slow(delivered);
+            let seconds = if whose == "envelope" { 1 } else { 60 };
+            if whose == "grant" {
+                world.regrant(|it| it.call_seconds = 1).await;
+            }
+            let envelope = world.open(limits(5, seconds, 100_000_000)).await;
+            let mut request = world.host(ask_in(&envelope, &script));
+            if whose == "caller" {
+                request.set_timeout(Duration::from_millis(1_300));
+            }
+            let begun = Instant::now();
+            let reply = world.sampling().create_message(request).await.unwrap().into_inner();
+            assert!(begun.elapsed() < Duration::from_millis(1_250), "{whose}");
+            assert!(begun.elapsed() > Duration::from_millis(700), "{whose}");
+            assert_eq!((reply.outcome(), reply.cut()), (outcome, Cut::Deadline), "{whose}");
+            let said = if delivered == 1 { "one " } else { "" };
+            assert_eq!((text(&reply), stop_reason(&reply)), (said, reason), "{whose}");
+            let limit = reply.limit.as_ref().map(|it| (it.name.as_str(), it.kind()));
+            let own = (envelope.as_str(), LimitKind::Seconds);
+            assert_eq!(limit, (whose == "envelope").then_some(own), "{whose}");
+            assert_eq!(charged(&reply), hold(bound_of(&script), 100), "{whose}");
+            assert!(reply.charge.as_ref().unwrap().estimated);
+        }
+        world.close().await;
+    }
+}
+
+#[tokio::test]
+async fn an_envelope_whose_seconds_are_over_takes_no_call() {
+    let world = World::start().await;
+    let envelope = world.open(limits(5, 1, 100_000_000)).await;
+    tokio::time::sleep(Duration::from_millis(1_050)).await;
+    let reply = world.sample(ask_in(&envelope, &json!({}))).await.unwrap();
+    assert_eq!((reply.outcome(), reply.cut()), (Outcome::Exhausted, Cut::Deadline));
+    let limit = reply.limit.as_ref().unwrap();
+    assert_eq!((limit.name.as_str(), limit.kind()), (envelope.as_str(), LimitKind::Seconds));
+    assert_eq!((limit.settled.as_str(), limit.limit.as_str()), ("1", "1"));
+    assert_eq!((meta(&reply)["limit"].clone(), reply.call.as_str()), (json!("SECONDS"), ""));
+    assert_eq!(world.entries().await.len(), 0);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_backend_that_does_not_stop_is_cut_at_the_hold() {
+    let world = World::start().await;
+    let script = json!({ "text": "a b c d e f g h i j", "obey_max_tokens": false });
+    let reply = world.sample(ask(&script).max(4)).await.unwrap();
+    assert_eq!((text(&reply), stop_reason(&reply)), ("a b c d ", "maxTokens"));
+    assert_eq!(reply.outcome(), Outcome::Partial);
+    // It would have gone on, and bills what it was going to say.
+    assert_eq!(charged(&reply), hold(bound_of(&script), 4));
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_last_word_after_which_nothing_comes_does_not_hold_the_answer_up() {
+    let world = World::start().await;
+    let script = json!({ "text": "one two", "finish": "" });
+    let reply = world.sample(ask(&script)).await.unwrap();
+    // Neither a reason nor an end: it broke off.
+    assert_eq!((reply.outcome(), reply.cut()), (Outcome::Partial, Cut::Backend));
+    assert_eq!(text(&reply), "one two");
+    world.close().await;
+}
