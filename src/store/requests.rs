@@ -225,13 +225,13 @@ pub(crate) async fn free(
 
 /// Deletes at most `most` rows that are due, of any tenant, the oldest first. That
 /// they are due is asked twice: one may be taken over meanwhile.
-pub(crate) async fn purge(store: &Store, most: i64) -> Result<u64, Error> {
+pub(crate) async fn purge(store: &Store, most: u64) -> Result<u64, Error> {
     let done = sqlx::query(
         "delete from requests where purge_at <= now() and (tenant_id, host_id, request) in (
             select tenant_id, host_id, request from requests
             where purge_at <= now() order by purge_at limit $1)",
     )
-    .bind(most)
+    .bind(i64::try_from(most).unwrap_or(i64::MAX))
     .execute(store.duties())
     .await?;
     Ok(done.rows_affected())

@@ -46,8 +46,10 @@ const WRITE: Duration = Duration::from_secs(3);
 /// How often a claim is tried when others are in the way.
 const TRIES_MAX: usize = 3;
 
-/// Rows purged at a time, and the pause between two looks.
-const PURGE_MAX: u64 = 500;
+/// Rows purged at a time.
+pub const PURGE_MAX: u64 = 500;
+
+/// Between two looks when there was little to purge.
 const PURGE_PAUSE: Duration = Duration::from_secs(10);
 
 /// A reply that can be kept as bytes.
@@ -290,16 +292,22 @@ impl Requests {
     }
 }
 
-/// Deletes what need not be known any more, for ever. Several replicas may.
+/// Purges for ever. Several replicas may.
 pub async fn purge(store: Store, clock: Clock) {
     loop {
-        match requests::purge(&store, i64::try_from(PURGE_MAX).unwrap_or(i64::MAX)).await {
+        match sweep(&store).await {
             Ok(purged) if purged >= PURGE_MAX => continue,
             Ok(_) => {}
             Err(it) => tracing::warn!(error = %it, "the purge of kept replies failed"),
         }
         clock.sleep(PURGE_PAUSE).await;
     }
+}
+
+/// Deletes at most [`PURGE_MAX`] requests that need not be known any more, of any
+/// tenant, and returns how many.
+pub async fn sweep(store: &Store) -> Result<u64, store::Error> {
+    requests::purge(store, PURGE_MAX).await
 }
 
 /// Why a claim of which nobody said how it ended still stands; none when its call is

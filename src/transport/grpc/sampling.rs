@@ -116,10 +116,10 @@ impl Sampling {
         let (broker, requests) = (self.broker.clone(), self.requests.clone());
         let accepted = self.tasks.spawn(async move {
             let (tenant, currency) = (request.caller.tenant, request.caller.currency);
-            let work = async {
+            let work = Box::pin(async {
                 let reply = call::sample(&broker, request).await?;
                 Ok(convert::reply::to_wire(reply, tenant, currency))
-            };
+            });
             let reply = requests.once(asked.as_ref(), work).await;
             // The request's bytes count as in flight until here.
             drop(taken);

@@ -52,11 +52,8 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .context("reflection")?;
-    let envelopes = Envelopes {
-        services: services.clone(),
-        requests: requests.clone(),
-        tasks: tasks.clone(),
-    };
+    let envelopes =
+        Envelopes { services: services.clone(), requests: requests.clone(), tasks: tasks.clone() };
     let sampling = Sampling { services: services.clone(), broker, requests, tasks };
     let (ledger, admin) = (Ledger::new(services.clone()), Admin::new(services));
     macro_rules! sized {

@@ -7,4 +7,4 @@ mod gone;
 mod outcomes;
 mod price;
 mod usage;
-mod world;
+pub(crate) mod world;

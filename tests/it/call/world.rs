@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use bursar::{
     admin::demo::{self, Demo},
-    app::{config::Config, service::Running},
+    app::service::Running,
+    config::Config,
     proto::{
         self, CreateMessageRequest, CreateMessageResponse, Entry, EnvelopeLimits,
         OpenEnvelopeRequest, StreamMessageRequest, admin_service_client::AdminServiceClient,
