@@ -23,8 +23,8 @@ use crate::{
     setup::{COST, HELD, Setup, Subject, TOKENS, terms},
 };
 
-/// Lanes of an engine, as in production.
-const LANES: usize = 2;
+/// Lanes of an engine. A tenant has one, so only the case of many tenants uses more.
+const LANES: usize = 4;
 
 pub(crate) async fn sample(
     setup: &Setup,
@@ -68,7 +68,7 @@ async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
         call: clock.id(),
         attempt: 1,
         parties: subject.parties,
-        ask: Ask { calls: 1, offers: vec![offer], limits: subject.limits.clone() },
+        ask: Ask { calls: 1, offers: vec![offer], limits: subject.limits.clone(), reserve: None },
         ttl: Duration::from_mins(10),
         by_host: false,
     };

@@ -5,7 +5,10 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::offer::{Fit, Offer, Room};
+use super::{
+    offer::{Fit, Offer, Room},
+    reserve::{Last, Reserve},
+};
 use crate::domain::{
     charge::{Split, split},
     entry::{Booking, EntryKind, Truth},
@@ -26,6 +29,8 @@ pub struct Ask {
     pub offers: Vec<Offer>,
     /// Every limit that applies.
     pub limits: Vec<LimitKey>,
+    /// What the envelope keeps for its last call; none: nothing.
+    pub reserve: Option<Reserve>,
 }
 
 /// What was granted of an ask.
@@ -41,6 +46,8 @@ pub struct Grant {
     pub limits: Vec<LimitKey>,
     /// The limit for whose sake less was granted than was asked.
     pub clamped_by: Option<LimitStatus>,
+    /// Whether it is the envelope's last call, made out of its reserve.
+    pub is_landing: bool,
 }
 
 /// Why nothing was granted.
@@ -54,7 +61,9 @@ pub enum Denial {
     Unknown,
 }
 
-/// Takes what an ask needs out of the book, all or nothing.
+/// Takes what an ask needs out of the book, all or nothing: the most wanted offer that
+/// fits, whole or clamped, within what the envelope does not keep for its landing; else
+/// the landing.
 ///
 /// Without `now` the windows are left to whoever writes the result.
 pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant, Denial> {
@@ -66,21 +75,18 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
     if let Some(short) = short_of_calls(&limits, ask.calls) {
         return Err(Denial::Short(short));
     }
-    let money = tightest(&limits, LimitKind::Money);
-    let tokens = tightest(&limits, LimitKind::Tokens);
-    let room = Room { money: money.map(Limit::room), tokens: tokens.map(Limit::room) };
-    let status = |kind: LimitKind| match kind {
-        LimitKind::Calls => None,
-        LimitKind::Money => money.map(LimitStatus::from),
-        LimitKind::Tokens => tokens.map(LimitStatus::from),
+    let ordinary = match &ask.reserve {
+        Some(reserve) if !reserve.leaves_a_call(&limits, ask.calls) => None,
+        reserve => first_that_fits(&limits, &ask.offers, reserve.as_ref()),
     };
-    let found = ask.offers.iter().enumerate().find_map(|(index, it)| Some((index, it.fit(room)?)));
-    let Some((offer, Fit { money, tokens, answer_tokens, clamped_by })) = found else {
-        let kind = ask.offers.last().and_then(|it| it.short_of(room));
-        return Err(kind.and_then(status).map_or(Denial::Unknown, Denial::Short));
+    let found = ordinary.map(|it| (it, false)).or_else(|| {
+        let last = ask.reserve.as_ref()?.last(&limits)?;
+        Some((first_that_fits(&limits, &ask.offers, None)?, last == Last::Landing))
+    });
+    let Some(((offer, fit, clamped_by), is_landing)) = found else {
+        return Err(short_of(&limits, ask));
     };
-    let need = Need { calls: ask.calls, money, tokens };
-    let clamped_by = clamped_by.and_then(status);
+    let need = Need { calls: ask.calls, money: fit.money, tokens: fit.tokens };
     let mut counted = Vec::with_capacity(ask.limits.len());
     for key in &ask.limits {
         // A call that is thought to be free still names the limits of money: if it
@@ -92,7 +98,45 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
         }
     }
     counted.sort_unstable();
-    Ok(Grant { offer, need, answer_tokens, limits: counted, clamped_by })
+    let answer_tokens = fit.answer_tokens;
+    Ok(Grant { offer, need, answer_tokens, limits: counted, clamped_by, is_landing })
+}
+
+/// The first offer that fits, and the limit for whose sake it was clamped.
+fn first_that_fits(
+    limits: &[&Limit],
+    offers: &[Offer],
+    reserve: Option<&Reserve>,
+) -> Option<(usize, Fit, Option<LimitStatus>)> {
+    offers.iter().enumerate().find_map(|(index, offer)| {
+        let kept = reserve.map_or(0, |it| it.kept_for(offer));
+        let room = |it: &Limit| match reserve {
+            Some(reserve) if it.kind == LimitKind::Money && reserve.is_of(it) => it.room() - kept,
+            Some(_) | None => it.room(),
+        };
+        let money = tightest(limits, LimitKind::Money, room);
+        let tokens = tightest(limits, LimitKind::Tokens, room);
+        let fit = offer.fit(Room { money: money.map(room), tokens: tokens.map(room) })?;
+        let clamped_by = match fit.clamped_by {
+            None => None,
+            Some(LimitKind::Tokens) => tokens,
+            Some(LimitKind::Money | LimitKind::Calls) => money,
+        };
+        Some((index, fit, clamped_by.map(LimitStatus::from)))
+    })
+}
+
+/// The limit that had no room for even the least useful part of the last offer.
+fn short_of(limits: &[&Limit], ask: &Ask) -> Denial {
+    let money = tightest(limits, LimitKind::Money, Limit::room);
+    let tokens = tightest(limits, LimitKind::Tokens, Limit::room);
+    let room = Room { money: money.map(Limit::room), tokens: tokens.map(Limit::room) };
+    let short = match ask.offers.last().and_then(|it| it.short_of(room)) {
+        Some(LimitKind::Tokens) => tokens,
+        Some(LimitKind::Money | LimitKind::Calls) => money,
+        None => None,
+    };
+    short.map_or(Denial::Unknown, |it| Denial::Short(LimitStatus::from(it)))
 }
 
 /// Ends a hold: gives back what it reserved and books the truth by the charge rule.
@@ -164,12 +208,16 @@ fn book_on(limit: &mut Limit, booking: &Booking) {
 }
 
 fn short_of_calls(limits: &[&Limit], calls: i64) -> Option<LimitStatus> {
-    let tight = tightest(limits, LimitKind::Calls)?;
+    let tight = tightest(limits, LimitKind::Calls, Limit::room)?;
     (tight.room() < calls).then(|| LimitStatus::from(tight))
 }
 
 /// The enforcing limit of a kind with the least room; of equals the narrowest.
-fn tightest<'a>(limits: &[&'a Limit], kind: LimitKind) -> Option<&'a Limit> {
+fn tightest<'a>(
+    limits: &[&'a Limit],
+    kind: LimitKind,
+    room: impl Fn(&Limit) -> i64,
+) -> Option<&'a Limit> {
     let enforcing = limits.iter().filter(|it| it.enforcing && it.kind == kind);
-    enforcing.copied().min_by_key(|it| (it.room(), it.key))
+    enforcing.copied().min_by_key(|it| (room(it), it.key))
 }

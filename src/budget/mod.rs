@@ -8,6 +8,7 @@ pub mod late;
 pub mod offer;
 mod plan;
 pub mod reaper;
+pub mod reserve;
 pub mod windows;
 
 use std::{

@@ -92,6 +92,11 @@ impl Offer {
         if over(fit.tokens, room.tokens) { Some(LimitKind::Tokens) } else { Some(LimitKind::Money) }
     }
 
+    /// The bound of its cost with so many tokens of answer, in nano-units.
+    pub(super) fn bound_for(&self, answer: u64) -> i64 {
+        self.at(answer).map_or(i64::MAX, |it| it.money.nanos())
+    }
+
     /// The need for so many tokens of answer.
     fn at(&self, answer: u64) -> Option<Fit> {
         let (money, tokens) = match &self.size {

@@ -62,8 +62,10 @@ pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
     if has_dropped {
         held.request.sampling.warnings.push(DROPPED_WARNING.to_owned());
     }
-    // What was finished was not cut, whatever happened afterwards.
-    answer.cut = cut.filter(|_| answer.finish.is_none());
+    // What was finished was not cut, whatever happened afterwards, unless the end
+    // was that of a clamp.
+    let clamped = held.held.clamped_by.is_some() && answer.finish == Some(Finish::MaxTokens);
+    answer.cut = if clamped { Some(Cut::Budget) } else { cut.filter(|_| answer.finish.is_none()) };
     Answered { held, answer, failure, dispatched }
 }
 

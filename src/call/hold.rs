@@ -86,6 +86,7 @@ fn order(
             calls: 1,
             offers: ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
+            reserve: reserve(request, standing),
         },
         ttl: time.saturating_add(GRACE),
         by_host: false,

@@ -13,10 +13,9 @@ use crate::{
         envelope::Left,
         fault::Fault,
         ids::{CallId, EnvelopeId},
-        limit::Limit,
         message::{Block, JsonText},
         money::Amount,
-        outcome::{Bounded, Cut, LimitStatus, Outcome, Refusal},
+        outcome::{Cut, LimitStatus, Outcome, Refusal},
         request::SamplingRequest,
         usage::Usage,
     },
@@ -119,7 +118,7 @@ impl Reply {
         cut: Option<Cut>,
     ) -> Self {
         let life = &standing.envelope.life;
-        let left = envelope::left(life, &as_refused(standing, &limit), standing.now);
+        let left = envelope::left(life, &standing.limits_as(&limit), standing.now);
         let cut = cut.or(Some(Cut::Budget));
         let meta = meta((Outcome::Exhausted, cut), (life.id, Some(&limit)), &left);
         Self {
@@ -139,17 +138,6 @@ impl Reply {
             ..Self::refused(Refusal::NoGrant)
         }
     }
-}
-
-/// The limits as known when the call was looked up, but for the one that refused it:
-/// other calls may have used it up since.
-fn as_refused(standing: &Standing, limit: &LimitStatus) -> Vec<Limit> {
-    let mut limits = standing.limits.clone();
-    let is_it = |it: &&mut Limit| it.owner == limit.owner && Bounded::Counted(it.kind) == limit.kind;
-    for it in limits.iter_mut().filter(is_it) {
-        (it.held, it.settled, it.overrun) = (limit.held, limit.settled, limit.overrun);
-    }
-    limits
 }
 
 /// Our own stop reason where nothing was delivered.
@@ -225,8 +213,7 @@ fn ending(
     failure: Option<&backend::Error>,
 ) -> Result<Ending, End> {
     let delivered = !answer.is_empty();
-    let clamped = held.clamped_by.is_some() && answer.finish == Some(Finish::MaxTokens);
-    let cut = answer.cut.or(clamped.then_some(Cut::Budget));
+    let cut = answer.cut;
     let limit = match cut {
         Some(Cut::Budget) => Responsible::Clamp,
         Some(Cut::Deadline) if held.deadline.is_envelopes => Responsible::Seconds,
@@ -240,9 +227,8 @@ fn ending(
         Some(Cut::Budget) => Outcome::Partial,
         Some(Cut::Deadline) => Outcome::Exhausted,
         Some(Cut::Shutdown) => return Err(shutting_down().into()),
-        Some(Cut::Backend | Cut::Idle | Cut::ClientGone | Cut::Cancelled) => {
-            return Err(backend_failed(held, failure).into());
-        }
+        Some(Cut::Backend | Cut::Idle) => return Err(backend_failed(held, failure).into()),
+        Some(Cut::ClientGone | Cut::Cancelled) => return Err(nobody_listens().into()),
     };
     Ok(Ending { outcome, cut, limit })
 }
@@ -252,6 +238,15 @@ fn shutting_down() -> Fault {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
         retry_after: Some(std::time::Duration::from_secs(1)),
+    }
+}
+
+/// For nobody's eyes, and no news for a log: callers leave.
+fn nobody_listens() -> Fault {
+    Fault::Unavailable {
+        reason: "CALLER_GONE",
+        problem: "the caller left before anything was delivered".to_owned(),
+        retry_after: None,
     }
 }
 

@@ -134,19 +134,19 @@ fn truth(answered: &Answered) -> (EntryKind, Truth) {
 
 fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
     let hold = &call.held.hold;
-    let Some(prices) = hold.terms.prices else { return Truth::whole_hold(hold, answer.cut) };
+    let Some(prices) = hold.terms.prices else { return all(call, answer) };
     let seen =
         Traffic { prompt_tokens_max: call.way.prompt_tokens, answer_bytes: answer.visible_bytes };
     let Ok(claimed) = answer.usage.believed(seen) else {
         let disputed = Certainty::Disputed(answer.usage);
-        return Ok(Truth { certainty: disputed, ..Truth::whole_hold(hold, answer.cut)? });
+        return Ok(Truth { certainty: disputed, ..all(call, answer)? });
     };
     if let Some(usage) = claimed.filter(|_| answer.is_final) {
         return priced(hold, &prices, usage, Certainty::Exact, answer);
     }
     let ended = answer.finish.is_some() && answer.is_final;
     if !ended && !stops_billing {
-        return Truth::whole_hold(hold, answer.cut);
+        return all(call, answer);
     }
     // What arrived is at most so many tokens; the claim, where there is one, may be more.
     let arrived =
@@ -157,8 +157,15 @@ fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
         Some(claim) if claim.cost.total > bound.cost.total => claim,
         _ => bound,
     };
-    let all = Truth::whole_hold(hold, answer.cut)?;
+    let all = all(call, answer)?;
     Ok(if most.cost.total < all.cost.total { most } else { all })
+}
+
+/// The whole hold, and the tokens that it was taken for.
+fn all(call: &HeldCall, answer: &Answer) -> Result<Truth, OutOfRange> {
+    let (input, output) = (call.way.prompt_tokens, call.held.answer_tokens);
+    let usage = Usage { input, output, ..Usage::default() };
+    Ok(Truth { usage, ..Truth::whole_hold(&call.held.hold, answer.cut)? })
 }
 
 fn priced(

@@ -21,6 +21,7 @@ use crate::{
         fx::FxQuote,
         hold::{Hold, Terms},
         ids::{EnvelopeId, HoldId, PriceVersionId},
+        limit::Limit,
         money::Amount,
         outcome::LimitStatus,
         price::Prices,
@@ -30,6 +31,9 @@ use crate::{
     identity::HostCaller,
     store::{self, Store, catalogue, entries, holds, limits},
 };
+
+/// How often the limits are looked up again because a window ended meanwhile.
+const WINDOWS_MAX: usize = 3;
 
 /// What a host's own call needs from its surroundings. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -103,10 +107,28 @@ impl Desk {
     /// Takes a hold for a host that runs its own model.
     pub async fn reserve(&self, host: &HostCaller, wish: &Wish) -> Result<Reserved, Stop> {
         let names = (wish.user.as_str(), wish.server.as_str());
-        let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
-        let offer = self.offer(host, wish, &standing).await?;
-        let envelope = standing.envelope.parties.envelope;
-        let order = Order {
+        for _ in 0..WINDOWS_MAX {
+            let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
+            let over = super::seconds(&standing.envelope, standing.now);
+            if standing.now >= standing.envelope.life.closes_at {
+                return Ok(self.reserved(&standing, Err(over), &standing.limits));
+            }
+            let offer = self.offer(host, wish, &standing).await?;
+            let order = self.order(wish, &standing, offer);
+            match self.engine.hold(order).await.map_err(Fault::from)? {
+                Verdict::Held(it) => return Ok(self.reserved(&standing, Ok(it.hold), &it.limits)),
+                Verdict::Short(it) => {
+                    return Ok(self.reserved(&standing, Err(it), &standing.limits_as(&it)));
+                }
+                // A window ended or the envelope was closed meanwhile: look again.
+                Verdict::Closed(_) => {}
+            }
+        }
+        Err(Fault::Shed { retry_after: Duration::from_millis(200) }.into())
+    }
+
+    fn order(&self, wish: &Wish, standing: &Standing, offer: Offer) -> Order {
+        Order {
             id: self.clock.id(),
             call: self.clock.id(),
             attempt: 1,
@@ -115,23 +137,21 @@ impl Desk {
                 calls: 1,
                 offers: vec![offer],
                 limits: standing.limits.iter().map(|it| it.key).collect(),
+                reserve: None,
             },
             ttl: wish.time,
             by_host: true,
-        };
-        let life = &standing.envelope.life;
-        let over = super::seconds(&standing.envelope, standing.now);
-        let (held, limits) = if standing.now >= life.closes_at {
-            (Err(over), standing.limits)
-        } else {
-            match self.engine.hold(order).await.map_err(Fault::from)? {
-                Verdict::Held(it) => (Ok(it.hold), it.limits),
-                Verdict::Short(it) => (Err(it), standing.limits),
-                Verdict::Closed(_) => (Err(over), standing.limits),
-            }
-        };
-        let left = left(life, &limits, self.clock.now());
-        Ok(Reserved { held, left, envelope })
+        }
+    }
+
+    fn reserved(
+        &self,
+        standing: &Standing,
+        held: Result<Hold, LimitStatus>,
+        limits: &[Limit],
+    ) -> Reserved {
+        let left = left(&standing.envelope.life, limits, self.clock.now());
+        Reserved { held, left, envelope: standing.envelope.parties.envelope }
     }
 
     async fn offer(

@@ -12,7 +12,7 @@ use crate::{
         hold::Parties,
         ids::{EnvelopeId, LimitId},
         limit::Limit,
-        outcome::Refusal,
+        outcome::{Bounded, LimitStatus, Refusal},
         request::EnvelopeChoice,
     },
     identity::HostCaller,
@@ -34,6 +34,21 @@ pub struct Standing {
     pub limits: Vec<Limit>,
     /// Postgres' time.
     pub now: Timestamp,
+}
+
+impl Standing {
+    /// The limits as looked up, but for the one that refused a call: other calls may
+    /// have used it up since.
+    pub fn limits_as(&self, refused_by: &LimitStatus) -> Vec<Limit> {
+        let mut limits = self.limits.clone();
+        let LimitStatus { owner, kind, held, settled, overrun, .. } = *refused_by;
+        let it =
+            limits.iter_mut().find(|it| it.owner == owner && Bounded::Counted(it.kind) == kind);
+        if let Some(it) = it {
+            (it.held, it.settled, it.overrun) = (held, settled, overrun);
+        }
+        limits
+    }
 }
 
 /// Why there is nothing to stand on.

@@ -51,7 +51,9 @@ pub fn text(reply: &CreateMessageResponse, output: &Output<'_>) -> String {
     let mut lines = vec![("outcome", outcome(reply, currency))];
     lines.extend(tools.map(|it| ("tool", it)));
     lines.extend(reply.route.as_ref().map(|it| ("route", route_words(it))));
-    lines.extend(reply.usage.as_ref().map(|it| ("tokens", usage_words(it))));
+    // Without a charge no call was made.
+    let usage = reply.usage.as_ref().filter(|_| reply.charge.is_some());
+    lines.extend(usage.map(|it| ("tokens", usage_words(it))));
     lines.extend(reply.charge.as_ref().map(|it| ("charge", charge_words(it))));
     lines.extend(reply.left.as_ref().map(|it| ("left", left_words(it))));
     let envelope = Some(&reply.envelope).filter(|it| !it.is_empty());

@@ -128,7 +128,8 @@ async fn two_hundred_at_once_on_room_for_three_make_exactly_three_calls() {
         assert_eq!(outcomes(&replies, Outcome::Complete), 3);
         assert_eq!(outcomes(&replies, Outcome::Exhausted), 197);
         let name = made.map_or(envelope, |it| it.name);
-        let named = |it: &&CreateMessageResponse| it.limit.as_ref().is_some_and(|it| it.name == name);
+        let named =
+            |it: &&CreateMessageResponse| it.limit.as_ref().is_some_and(|it| it.name == name);
         assert_eq!(replies.iter().filter(named).count(), 197);
     }
     world.close().await;

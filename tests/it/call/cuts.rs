@@ -39,6 +39,10 @@ async fn a_backend_that_breaks_off_leaves_what_it_said() {
             assert_eq!((text(&reply), stop_reason(&reply)), ("one two ", "interrupted"), "{name}");
             assert!(reply.charge.as_ref().unwrap().estimated, "{name}");
             assert_eq!(charged(&reply), charge, "{name} on {model}");
+            let usage = reply.usage.unwrap();
+            let bound = i64::try_from(bound_of(&script)).unwrap();
+            let output = if model == "metered" { 8 } else { 100 };
+            assert_eq!((usage.input, usage.output), (bound, output), "{name} on {model}");
             assert_eq!(meta(&reply)["outcome"], "PARTIAL");
         }
     }

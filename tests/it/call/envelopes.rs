@@ -131,7 +131,8 @@ async fn an_envelope_of_somebody_else_looks_missing() {
     let world = World::start().await;
     world.user("other-user").await;
     world.server("other-server").await;
-    let demo = |it: &str, default: &str| if it.is_empty() { default.to_owned() } else { it.to_owned() };
+    let demo =
+        |it: &str, default: &str| if it.is_empty() { default.to_owned() } else { it.to_owned() };
     for (user, server) in [("other-user", ""), ("", "other-server")] {
         let bounds = || Some(limits(5, 60, 100_000_000));
         world
@@ -160,11 +161,15 @@ async fn an_envelope_of_somebody_else_looks_missing() {
     let expected = seen(&world.sample(ask(&missing)).await.unwrap_err());
     assert_eq!(expected.0, Code::NotFound);
     let mut got = vec![
-        world.sample(CreateMessageRequest { user: "other-user".to_owned(), ..ask(&envelope) }).await,
+        world
+            .sample(CreateMessageRequest { user: "other-user".to_owned(), ..ask(&envelope) })
+            .await,
         world
             .sample(CreateMessageRequest { server: "other-server".to_owned(), ..ask(&envelope) })
             .await,
-        world.sample(ask(&format!("tenants/ten_00000000000040008000000000000001/envelopes/{id}"))).await,
+        world
+            .sample(ask(&format!("tenants/ten_00000000000040008000000000000001/envelopes/{id}")))
+            .await,
     ];
     let foreign = world.sampling().create_message(signed(&other_host, ask(&envelope))).await;
     got.push(foreign.map(tonic::Response::into_inner));
@@ -254,16 +259,23 @@ async fn an_envelope_beyond_the_grant_is_refused_with_the_field() {
     let wishes = [
         ("limits.calls", EnvelopeLimits { calls: Some(11), ..Default::default() }),
         ("limits.seconds", EnvelopeLimits { seconds: Some(101), ..Default::default() }),
-        ("limits.money", EnvelopeLimits { money: Some(money(1_000_000_001)), ..Default::default() }),
+        (
+            "limits.money",
+            EnvelopeLimits { money: Some(money(1_000_000_001)), ..Default::default() },
+        ),
         ("limits.tokens", EnvelopeLimits { tokens: Some(1_001), ..Default::default() }),
         ("limits.calls", EnvelopeLimits { calls: Some(0), ..Default::default() }),
         ("limits.seconds", EnvelopeLimits { seconds: Some(-1), ..Default::default() }),
-        ("limits.money.units", EnvelopeLimits { money: Some(money(-1_000_000_000)), ..Default::default() }),
+        (
+            "limits.money.units",
+            EnvelopeLimits { money: Some(money(-1_000_000_000)), ..Default::default() },
+        ),
     ];
     for (name, wish) in wishes {
         assert_eq!(field(world.try_open(wish).await.unwrap_err()), name);
     }
-    let opened = world.try_open(EnvelopeLimits { calls: Some(10), ..Default::default() }).await.unwrap();
+    let opened =
+        world.try_open(EnvelopeLimits { calls: Some(10), ..Default::default() }).await.unwrap();
     let left = opened.left.unwrap();
     assert_eq!((left.calls, left.tokens), (10, Some(1_000)));
     world.close().await;
@@ -274,9 +286,8 @@ async fn tokens_bind_like_money() {
     let world = World::start().await;
     let script = json!({ "text": "a b c d e f g h i j k l m n o p q r s t u v w x y z" });
     let bound = i64::try_from(super::price::bound_of(&script)).unwrap();
-    let envelope = world
-        .open(EnvelopeLimits { tokens: Some(bound + 20), ..limits(5, 60, 100_000_000) })
-        .await;
+    let envelope =
+        world.open(EnvelopeLimits { tokens: Some(bound + 20), ..limits(5, 60, 100_000_000) }).await;
     let reply = world.sample(ask_in(&envelope, &script)).await.unwrap();
     assert_eq!(reply.outcome(), Outcome::Partial);
     let limit = reply.limit.unwrap();

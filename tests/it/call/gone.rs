@@ -96,10 +96,10 @@ async fn a_reader_that_leaves_at_the_last_word_pays_what_was_counted() {
     let counted = exact(super::price::words_of(&script), 6);
     let whole = hold(bound_of(&script), 100);
     let charge = nanos(entry.charge.as_ref());
-    match entry.cut() {
-        Cut::Unspecified => assert_eq!((charge, entry.estimated), (counted, false)),
-        Cut::ClientGone => assert_eq!((charge, entry.estimated), (whole, true)),
-        other => panic!("{other:?}"),
+    if entry.cut() == Cut::ClientGone {
+        assert_eq!((charge, entry.estimated), (whole, true));
+    } else {
+        assert_eq!((entry.cut(), charge, entry.estimated), (Cut::Unspecified, counted, false));
     }
     world.close().await;
 }
@@ -116,11 +116,8 @@ async fn a_caller_that_leaves_while_waiting_for_the_hold_pays_nothing_for_what_w
     tokio::time::sleep(Duration::from_millis(200)).await;
     world.nothing_is_held().await;
     for entry in world.entries().await {
-        match entry.kind() {
-            EntryKind::Void => assert_eq!(nanos(entry.charge.as_ref()), 0),
-            EntryKind::Settle => assert!(nanos(entry.charge.as_ref()) > 0),
-            other => panic!("{other:?}"),
-        }
+        let is_free = nanos(entry.charge.as_ref()) == 0;
+        assert_eq!(entry.kind(), if is_free { EntryKind::Void } else { EntryKind::Settle });
     }
     world.close().await;
 }
@@ -145,7 +142,7 @@ async fn a_shutdown_lets_short_answers_end_and_cuts_long_ones() {
     }
     let late = world.sampling();
     let stopped = Instant::now();
-    let (_, refused) = tokio::join!(world.stop(), async {
+    let ((), refused) = tokio::join!(world.stop(), async {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let mut request = tonic::Request::new(ask(&json!({})));
         let key = format!("Bearer {}", "nobody");
@@ -180,7 +177,7 @@ async fn a_service_that_ends_takes_no_new_call() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let (mut client, request) = (world.sampling(), world.host(ask(&json!({})).max(5)));
-    let (_, refused) = tokio::join!(world.stop(), async {
+    let ((), refused) = tokio::join!(world.stop(), async {
         tokio::time::sleep(Duration::from_millis(200)).await;
         client.create_message(request).await
     });

@@ -1,10 +1,15 @@
 //! The story of a call from outside: a host that asks a running service.
 
+mod binary;
 mod budgets;
+mod canary;
 mod cuts;
 mod envelopes;
 mod gone;
 mod outcomes;
 mod price;
+mod reserve;
+mod shape;
+mod stream;
 mod usage;
 pub(crate) mod world;

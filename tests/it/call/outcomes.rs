@@ -26,7 +26,10 @@ async fn an_answer_comes_and_costs_what_was_counted() {
     let entry = world.entry().await;
     assert_eq!(entry.call, reply.call);
     assert_eq!(super::world::nanos(entry.hold.as_ref()), hold(bound_of(&script), 100));
-    assert_eq!(entry.postings.iter().map(|it| super::world::nanos(it.amount.as_ref())).sum::<i64>(), 0);
+    assert_eq!(
+        entry.postings.iter().map(|it| super::world::nanos(it.amount.as_ref())).sum::<i64>(),
+        0
+    );
     world.close().await;
 }
 
@@ -56,6 +59,7 @@ async fn money_that_does_not_suffice_shortens_the_answer_and_says_which_envelope
     assert_eq!((limit.name.as_str(), limit.kind()), (envelope.as_str(), LimitKind::Money));
     assert_eq!(limit.resets_at, "");
     assert_eq!(charged(&reply), exact(words_of(&script), 40));
+    assert_eq!(world.entry().await.cut(), Cut::Budget);
     assert!(reply.warnings.iter().any(|it| it.contains("from 100 to 40")), "{:?}", reply.warnings);
     // The server is told that it was its budget, and no amount.
     let meta = meta(&reply);
@@ -78,7 +82,10 @@ async fn out_of_calls_is_an_empty_answer_and_not_an_error() {
         assert_eq!((text(&reply), stop_reason(&reply)), ("", "budgetExhausted"));
         let limit = reply.limit.as_ref().unwrap();
         assert_eq!((limit.name.as_str(), limit.kind()), (envelope.as_str(), LimitKind::Calls));
-        assert_eq!((limit.held.as_str(), limit.settled.as_str(), limit.limit.as_str()), ("0", "1", "1"));
+        assert_eq!(
+            (limit.held.as_str(), limit.settled.as_str(), limit.limit.as_str()),
+            ("0", "1", "1")
+        );
         assert_eq!(meta(&reply)["limit"], "CALLS");
         assert_eq!((reply.charge.as_ref(), reply.left.unwrap().calls), (None, 0));
     }
@@ -102,7 +109,10 @@ async fn a_cheaper_model_takes_over_when_money_is_short() {
 async fn an_empty_answer_is_one_empty_block() {
     let world = World::start().await;
     let reply = world.sample(ask(&json!({ "text": "" }))).await.unwrap();
-    assert_eq!((reply.outcome(), text(&reply), stop_reason(&reply)), (Outcome::Complete, "", "endTurn"));
+    assert_eq!(
+        (reply.outcome(), text(&reply), stop_reason(&reply)),
+        (Outcome::Complete, "", "endTurn")
+    );
     world.close().await;
 }
 

@@ -8,7 +8,7 @@ use super::{
     world::{Change, World, ask, ask_in, charged, limits, nanos},
 };
 
-fn claims(usage: Value) -> Value {
+fn claims(usage: &Value) -> Value {
     json!({ "text": "four words are said", "usage": usage })
 }
 
@@ -23,7 +23,7 @@ async fn an_unknown_use_is_bounded_by_what_arrived() {
         json!({ "output": 4 }),
     ];
     for usage in unknown {
-        let script = claims(usage);
+        let script = claims(&usage);
         let reply = world.sample(ask(&script)).await.unwrap();
         assert_eq!(reply.outcome(), Outcome::Complete, "{script}");
         assert!(reply.charge.as_ref().unwrap().estimated, "{script}");
@@ -45,12 +45,13 @@ async fn a_use_that_cannot_be_true_is_booked_at_the_hold_and_kept_as_disputed() 
     ];
     for usage in absurd {
         let world = World::start().await;
-        let script = claims(usage);
+        let script = claims(&usage);
         let reply = world.sample(ask(&script)).await.unwrap();
         assert_eq!(reply.outcome(), Outcome::Complete, "{script}");
         assert!(reply.charge.as_ref().unwrap().estimated, "{script}");
         assert_eq!(charged(&reply), hold(bound_of(&script), 100), "{script}");
-        let disputed = "select count(*) from entries where certainty = 'disputed' and claim is not null";
+        let disputed =
+            "select count(*) from entries where certainty = 'disputed' and claim is not null";
         assert_eq!(world.number(disputed).await, 1, "{script}");
         world.close().await;
     }
@@ -61,13 +62,13 @@ async fn a_claim_at_the_edge_of_what_can_be_true_is_believed() {
     let world = World::start().await;
     let text = "four words are said";
     // The number of the claim's digits is in the prompt; find the claim that says it.
-    let bound = bound_of(&claims(json!({ "input": 100, "output": 35 })));
+    let bound = bound_of(&claims(&json!({ "input": 100, "output": 35 })));
     assert!((100..1_000).contains(&bound));
-    let at = claims(json!({ "input": bound, "output": text.len() + 16 }));
+    let at = claims(&json!({ "input": bound, "output": text.len() + 16 }));
     let reply = world.sample(ask(&at)).await.unwrap();
     assert!(!reply.charge.as_ref().unwrap().estimated);
     assert_eq!(charged(&reply), exact(bound, text.len() + 16));
-    let beyond = claims(json!({ "input": bound + 1, "output": 35 }));
+    let beyond = claims(&json!({ "input": bound + 1, "output": 35 }));
     let reply = world.sample(ask(&beyond)).await.unwrap();
     assert!(reply.charge.as_ref().unwrap().estimated);
     world.close().await;
@@ -77,7 +78,8 @@ async fn a_claim_at_the_edge_of_what_can_be_true_is_believed() {
 async fn use_beyond_the_hold_is_the_tenants_and_the_next_call_is_refused() {
     let world = World::start().await;
     // Hidden reasoning is true whatever its size: it was delivered to nobody.
-    let script = json!({ "text": "hi", "usage": { "input": 10, "output": 1, "reasoning": 50_000 } });
+    let script =
+        json!({ "text": "hi", "usage": { "input": 10, "output": 1, "reasoning": 50_000 } });
     let whole = hold(bound_of(&script), 100);
     let room = whole + whole / 2;
     let envelope = world.open(limits(5, 60, room)).await;

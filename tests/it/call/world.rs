@@ -41,8 +41,8 @@ impl World {
         change(&mut config);
         let running = Running::start(&config).await.unwrap();
         let demo = demo::seed(running.services.desk(), None).await.unwrap();
-        let url = format!("http://{}", running.grpc);
-        let channel = Channel::from_shared(url).unwrap().connect().await.unwrap();
+        let channel = Channel::from_shared(format!("http://{}", running.grpc));
+        let channel = channel.unwrap().connect().await.unwrap();
         Self { db, demo, channel, running: Some(running) }
     }
 
@@ -52,33 +52,30 @@ impl World {
     }
 
     /// Proves that no hold is left and that the ledger adds up, and ends.
-    #[track_caller]
-    pub(crate) fn close(mut self) -> impl Future<Output = ()> {
-        async move {
-            self.nothing_is_held().await;
-            if self.running.is_some() {
-                let verified = LedgerServiceClient::new(self.channel.clone())
-                    .verify_ledger(self.finance(proto::VerifyLedgerRequest {}))
-                    .await
-                    .unwrap()
-                    .into_inner();
-                assert_eq!(verified.problems, Vec::<String>::new());
-                assert!(verified.ok);
-                self.stop().await;
-            }
-            // Once more by a statement of the tests' own.
-            let off = self
-                .number(
-                    "select count(*) from limits l where l.envelope_id is not null and (
-                        l.held <> 0 or l.settled <> (
-                            select coalesce(sum(case l.kind when 'money' then e.charged
-                                when 'calls' then e.calls else e.tokens_charged end), 0)::bigint
-                            from entries e where e.envelope_id = l.envelope_id)
-                        or (l.kind = 'money' and l.settled > l.amount))",
-                )
-                .await;
-            assert_eq!(off, 0, "an envelope's counter is not the sum of its entries");
+    pub(crate) async fn close(mut self) {
+        self.nothing_is_held().await;
+        if self.running.is_some() {
+            let verified = LedgerServiceClient::new(self.channel.clone())
+                .verify_ledger(self.finance(proto::VerifyLedgerRequest {}))
+                .await
+                .unwrap()
+                .into_inner();
+            assert_eq!(verified.problems, Vec::<String>::new());
+            assert!(verified.ok);
+            self.stop().await;
         }
+        // Once more by a statement of the tests' own.
+        let off = self
+            .number(
+                "select count(*) from limits l where l.envelope_id is not null and (
+                    l.held <> 0 or l.settled <> (
+                        select coalesce(sum(case l.kind when 'money' then e.charged
+                            when 'calls' then e.calls else e.tokens_charged end), 0)::bigint
+                        from entries e where e.envelope_id = l.envelope_id)
+                    or (l.kind = 'money' and l.settled > l.amount))",
+            )
+            .await;
+        assert_eq!(off, 0, "an envelope's counter is not the sum of its entries");
     }
 
     /// Waits for the settlements that are under way.
@@ -90,6 +87,11 @@ impl World {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
         panic!("a hold was left behind");
+    }
+
+    /// Where it serves gRPC.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.running.as_ref().unwrap().grpc)
     }
 
     // === As the host ===
@@ -184,11 +186,6 @@ impl World {
     pub(crate) async fn number(&self, sql: &str) -> i64 {
         let mut owner = PgConnection::connect(&self.db.url).await.unwrap();
         sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(&mut owner).await.unwrap()
-    }
-
-    pub(crate) async fn execute(&self, sql: &str) {
-        let mut owner = PgConnection::connect(&self.db.url).await.unwrap();
-        sqlx::query(AssertSqlSafe(sql)).execute(&mut owner).await.unwrap();
     }
 
     // === As the operator ===
@@ -324,8 +321,7 @@ pub(crate) trait Change: Sized {
     fn hint(self, name: &str) -> Self {
         self.params(|it| {
             let hints = vec![proto::ModelHint { name: name.to_owned() }];
-            it.model_preferences =
-                Some(proto::ModelPreferences { hints, ..Default::default() });
+            it.model_preferences = Some(proto::ModelPreferences { hints, ..Default::default() });
         })
     }
 
@@ -382,12 +378,10 @@ pub(crate) fn charged(reply: &CreateMessageResponse) -> i64 {
 /// The text of a result of one block.
 #[track_caller]
 pub(crate) fn text(reply: &CreateMessageResponse) -> &str {
-    let result = reply.result.as_ref().expect("there is a result");
+    let result = reply.result.as_ref().unwrap();
     assert_eq!(result.content.len(), 1, "exactly one block");
-    match result.content[0].block.as_ref().unwrap() {
-        Block::Text(it) => &it.text,
-        other => panic!("not a text: {other:?}"),
-    }
+    let Some(Block::Text(it)) = &result.content[0].block else { panic!("not a text") };
+    &it.text
 }
 
 pub(crate) fn stop_reason(reply: &CreateMessageResponse) -> &str {

@@ -145,7 +145,7 @@ impl World {
             call: self.clock.id(),
             attempt: 1,
             parties: Parties { tenant: tenant(limits, &self.parties), ..self.parties },
-            ask: Ask { calls: 1, offers: vec![offer], limits: limits.to_vec() },
+            ask: Ask { calls: 1, offers: vec![offer], limits: limits.to_vec(), reserve: None },
             ttl: Duration::from_mins(10),
             by_host: false,
         }

@@ -2,8 +2,8 @@
 
 use std::{
     fs::{self, File},
-    path::PathBuf,
-    process::{Child, Command, Stdio},
+    path::{Path, PathBuf},
+    process::{Child, Command, ExitStatus, Stdio},
 };
 
 use nix::{
@@ -18,7 +18,9 @@ use super::{TempDir, wait_for};
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Ready {
     pub(crate) grpc: String,
+    #[expect(dead_code, reason = "for the tests of the HTTP door")]
     pub(crate) http: String,
+    #[expect(dead_code, reason = "part of the file; names carry it")]
     pub(crate) tenant: String,
     pub(crate) host_key: String,
     pub(crate) operator_key: String,
@@ -39,32 +41,34 @@ pub(crate) struct Broker {
 impl Broker {
     /// Starts it on free ports and waits until it is ready.
     pub(crate) fn dev(extra_args: &[&str]) -> Self {
+        Self::dev_in(extra_args, &[])
+    }
+
+    /// The same, with variables in its environment.
+    pub(crate) fn dev_in(extra_args: &[&str], environment: &[(&str, &str)]) -> Self {
         let dir = TempDir::new("broker");
-        let (log, ready) = (dir.path().join("broker.log"), dir.path().join("ready.json"));
-        let out = File::create(&log).unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_bursar"))
-            .args(["dev", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"])
-            .arg("--ready-file")
-            .arg(&ready)
-            .arg("--data-dir")
-            .arg(dir.path().join("data"))
-            .args(extra_args)
-            .stdin(Stdio::null())
-            .stdout(out.try_clone().unwrap())
-            .stderr(out)
-            .spawn()
-            .unwrap();
-        fs::write(dir.path().join("broker.pid"), child.id().to_string()).unwrap();
-        let mut parsed = None;
-        wait_for(|| {
-            if let Some(status) = child.try_wait().unwrap() {
-                let log = fs::read_to_string(&log).unwrap_or_default();
-                panic!("bursar dev ended ({status}):\n{log}");
-            }
-            parsed = fs::read(&ready).ok().and_then(|it| serde_json::from_slice(&it).ok());
-            parsed.is_some()
-        });
-        Self { ready: parsed.unwrap(), dir, child, log }
+        let log = dir.path().join("broker.log");
+        let mut command = command(&dir, extra_args);
+        let (child, ready) = start(&dir, &log, command.envs(environment.iter().copied()));
+        Self { ready, dir, child, log }
+    }
+
+    /// Starts another on the same data, once this one has ended.
+    pub(crate) fn again(&mut self) {
+        assert!(self.ended(), "it still runs");
+        (self.child, self.ready) = start(&self.dir, &self.log, &mut command(&self.dir, &[]));
+    }
+
+    /// Its data directory.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.dir.path().join("data")
+    }
+
+    /// Asks it to end, as a service manager does, and waits until it has.
+    pub(crate) fn terminate(&mut self) -> ExitStatus {
+        kill(Pid::from_raw(self.child.id().try_into().unwrap()), Signal::SIGTERM).unwrap();
+        wait_for(|| self.ended());
+        self.child.wait().unwrap()
     }
 
     /// All it has said so far.
@@ -81,6 +85,39 @@ impl Broker {
     fn ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
+}
+
+fn command(dir: &TempDir, extra_args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_bursar"));
+    command
+        .args(["dev", "--grpc", "127.0.0.1:0", "--http", "127.0.0.1:0"])
+        .arg("--ready-file")
+        .arg(dir.path().join("ready.json"))
+        .arg("--data-dir")
+        .arg(dir.path().join("data"))
+        .args(extra_args)
+        .stdin(Stdio::null());
+    command
+}
+
+/// Starts it and waits until it has written its ready file.
+fn start(dir: &TempDir, log: &Path, command: &mut Command) -> (Child, Ready) {
+    let ready = dir.path().join("ready.json");
+    // What an earlier one that was killed has left.
+    let _ = fs::remove_file(&ready);
+    let out = File::options().create(true).append(true).open(log).unwrap();
+    let mut child = command.stdout(out.try_clone().unwrap()).stderr(out).spawn().unwrap();
+    fs::write(dir.path().join("broker.pid"), child.id().to_string()).unwrap();
+    let mut parsed = None;
+    wait_for(|| {
+        if let Some(status) = child.try_wait().unwrap() {
+            let log = fs::read_to_string(log).unwrap_or_default();
+            panic!("bursar dev ended ({status}):\n{log}");
+        }
+        parsed = fs::read(&ready).ok().and_then(|it| serde_json::from_slice(&it).ok());
+        parsed.is_some()
+    });
+    (child, parsed.unwrap())
 }
 
 impl Drop for Broker {

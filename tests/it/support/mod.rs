@@ -1,7 +1,6 @@
 //! What tests stand on: one private Postgres a test process, a database a test,
 //! a running broker.
 
-#[expect(dead_code, reason = "used as soon as there is a command to start")]
 mod broker;
 mod temp;
 pub(crate) mod vendor;
@@ -16,7 +15,6 @@ use std::{
 
 use bursar::app::postgres::{Cluster, Options};
 
-#[expect(unused_imports, reason = "as above")]
 pub(crate) use self::broker::Broker;
 pub(crate) use self::temp::TempDir;
 

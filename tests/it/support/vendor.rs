@@ -57,7 +57,8 @@ pub(crate) struct Vendor {
 }
 
 struct Told {
-    answer: Answer,
+    /// One a request, the last one again and again.
+    answers: Vec<Answer>,
     asked: Mutex<Vec<Asked>>,
     streaming: AtomicUsize,
 }
@@ -99,10 +100,15 @@ impl Answer {
 
 impl Vendor {
     pub(crate) async fn answering(answer: Answer) -> Self {
+        Self::answering_in_turn(vec![answer]).await
+    }
+
+    /// The first answer to the first request, and so on; the last one to all others.
+    pub(crate) async fn answering_in_turn(answers: Vec<Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let told =
-            Arc::new(Told { answer, asked: Mutex::default(), streaming: AtomicUsize::new(0) });
+            Arc::new(Told { answers, asked: Mutex::default(), streaming: AtomicUsize::new(0) });
         let app = Router::new().fallback(reply).with_state(Arc::clone(&told));
         let server = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         Self { base_url, told, server }
@@ -144,8 +150,12 @@ async fn reply(
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    told.asked.lock().unwrap().push(Asked { uri, headers, body });
-    let answer = told.answer.clone();
+    let turn = {
+        let mut asked = told.asked.lock().unwrap();
+        asked.push(Asked { uri, headers, body });
+        asked.len().min(told.answers.len()) - 1
+    };
+    let answer = told.answers[turn].clone();
     let mut response = Response::builder().status(answer.status);
     for (name, value) in &answer.headers {
         response = response.header(*name, value);
