@@ -47,6 +47,8 @@ pub struct Held {
     pub answer_tokens: u64,
     /// The limit for whose sake it is less than was asked.
     pub clamped_by: Option<LimitStatus>,
+    /// Whether it is the envelope's last call, which is told to conclude.
+    pub is_landing: bool,
     /// Its limits, just after.
     pub limits: Vec<Limit>,
     /// The place of its settlement in the queue.

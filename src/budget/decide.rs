@@ -128,6 +128,10 @@ fn first_that_fits(
 
 /// The limit that had no room for even the least useful part of the last offer.
 fn short_of(limits: &[&Limit], ask: &Ask) -> Denial {
+    let last = ask.reserve.as_ref().filter(|it| !it.leaves_a_call(limits, ask.calls));
+    if let Some(calls) = last.and_then(|it| it.calls(limits)) {
+        return Denial::Short(LimitStatus::from(calls));
+    }
     let money = tightest(limits, LimitKind::Money, Limit::room);
     let tokens = tightest(limits, LimitKind::Tokens, Limit::room);
     let room = Room { money: money.map(Limit::room), tokens: tokens.map(Limit::room) };

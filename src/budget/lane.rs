@@ -248,6 +248,7 @@ fn answer_hold(
                 offer: grant.offer,
                 answer_tokens: grant.answer_tokens,
                 clamped_by: grant.clamped_by,
+                is_landing: grant.is_landing,
                 slot,
             })))
         }

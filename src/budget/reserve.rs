@@ -57,7 +57,8 @@ impl Reserve {
         }
     }
 
-    fn calls<'a>(&self, limits: &[&'a Limit]) -> Option<&'a Limit> {
+    /// The envelope's own limit of calls.
+    pub(super) fn calls<'a>(&self, limits: &[&'a Limit]) -> Option<&'a Limit> {
         limits.iter().find(|it| it.kind == LimitKind::Calls && self.is_of(it)).copied()
     }
 }

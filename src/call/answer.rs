@@ -109,6 +109,7 @@ impl Collector {
             pieces_max: held.held.answer_tokens,
             tools: match params.tool_choice {
                 Some(ToolChoice::None) => Vec::new(),
+                _ if held.held.is_landing => Vec::new(),
                 None | Some(ToolChoice::Auto | ToolChoice::Required) => {
                     params.tools.iter().map(|it| it.name.clone()).collect()
                 }
@@ -131,7 +132,11 @@ impl Collector {
             return Some(Cut::ClientGone);
         }
         let params = &held.request.sampling.params;
-        let prompt = Arc::new(prompt(params, &held.way.model, held.held.answer_tokens));
+        let prompt = Arc::new(prompt(
+            params,
+            &held.way.model,
+            (held.held.answer_tokens, held.held.is_landing),
+        ));
         self.dispatched = true;
         let start = held.way.connection.start(prompt);
         let mut events = match within(broker, held, None, start).await {

@@ -9,11 +9,12 @@ use super::{
     route::{Routed, Way},
 };
 use crate::{
-    budget::{Held, Order, Verdict, decide::Ask},
+    budget::{Held, Order, Verdict, decide::Ask, reserve::Reserve},
     domain::{
         fault::Fault,
         ids::CallId,
         limit::{Limit, LimitKey, Owner},
+        message::ToolChoice,
         outcome::{Cut, LimitStatus},
     },
     envelope::{Standing, seconds},
@@ -51,7 +52,7 @@ pub(super) async fn take(broker: &Broker, routed: Routed) -> Result<HeldCall, En
         let Some(deadline) = deadline(broker, &request, &standing) else {
             return Err(out_of_time(&request, &standing));
         };
-        let order = order(broker, call, &standing, &ways, deadline);
+        let order = order(broker, call, (&request, &standing), &ways, deadline);
         match broker.engine.hold(order).await.map_err(Fault::from)? {
             Verdict::Held(held) => {
                 let way = ways.get(held.offer).cloned().ok_or(Fault::Internal)?;
@@ -72,7 +73,7 @@ pub(super) async fn take(broker: &Broker, routed: Routed) -> Result<HeldCall, En
 fn order(
     broker: &Broker,
     call: CallId,
-    standing: &Standing,
+    (request, standing): (&Request, &Standing),
     ways: &[Way],
     deadline: Deadline,
 ) -> Order {
@@ -91,6 +92,17 @@ fn order(
         ttl: time.saturating_add(GRACE),
         by_host: false,
     }
+}
+
+/// What the envelope keeps back so that a sub-agent can conclude.
+fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
+    let landing = standing.envelope.allowance.landing?;
+    Some(Reserve {
+        envelope: standing.envelope.life.id,
+        money: landing.reserve,
+        tokens: u64::try_from(landing.tokens).unwrap_or(0),
+        tool_required: request.sampling.params.tool_choice == Some(ToolChoice::Required),
+    })
 }
 
 /// The earliest of what ends a call; none when that is over already.

@@ -16,7 +16,7 @@ const KEY: &str = "dev.bursar/budget";
 
 /// The `_meta` of a result.
 pub(super) fn meta(
-    (outcome, cut): (Outcome, Option<Cut>),
+    (outcome, cut, is_landing): (Outcome, Option<Cut>, bool),
     (envelope, limit): (EnvelopeId, Option<&LimitStatus>),
     left: &Left,
 ) -> JsonText {
@@ -24,6 +24,9 @@ pub(super) fn meta(
     budget.insert("outcome".to_owned(), json!(outcome_word(outcome)));
     if let Some(cut) = cut {
         budget.insert("cut".to_owned(), json!(cut_word(cut)));
+    }
+    if is_landing {
+        budget.insert("landing".to_owned(), json!(true));
     }
     let own = limit.filter(|it| it.owner == Owner::Envelope(envelope));
     if let Some(word) = own.and_then(|it| limit_word(it.kind)) {

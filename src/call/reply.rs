@@ -49,6 +49,8 @@ pub struct Reply {
     pub call: Option<CallId>,
     /// Why it was refused.
     pub refusal: Option<Refusal>,
+    /// It was the envelope's last call, which was told to conclude.
+    pub is_landing: bool,
 }
 
 /// A `CreateMessageResult` of MCP.
@@ -107,6 +109,7 @@ impl Reply {
             warnings: Vec::new(),
             call: None,
             refusal: Some(refusal),
+            is_landing: false,
         }
     }
 
@@ -120,7 +123,7 @@ impl Reply {
         let life = &standing.envelope.life;
         let left = envelope::left(life, &standing.limits_as(&limit), standing.now);
         let cut = cut.or(Some(Cut::Budget));
-        let meta = meta((Outcome::Exhausted, cut), (life.id, Some(&limit)), &left);
+        let meta = meta((Outcome::Exhausted, cut, false), (life.id, Some(&limit)), &left);
         Self {
             outcome: Outcome::Exhausted,
             cut,
@@ -157,7 +160,8 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         Responsible::Clamp => held.clamped_by,
         Responsible::Seconds => Some(envelope::seconds(&held.standing.envelope, now)),
     };
-    let meta = meta((ending.outcome, ending.cut), (life.id, limit.as_ref()), &left);
+    let meta =
+        meta((ending.outcome, ending.cut, held.is_landing), (life.id, limit.as_ref()), &left);
     let stop_reason = stop_reason(&ending, &answer);
     let alias = &held.way.model.alias;
     let reveal = held.standing.grant.reveal_model;
@@ -190,6 +194,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         warnings,
         call: Some(held.call),
         refusal: None,
+        is_landing: held.is_landing,
     })
 }
 
@@ -305,6 +310,10 @@ fn warnings(held: &HeldParts, pending: bool) -> Vec<String> {
             if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
         let granted = held.answer_tokens;
         warnings.push(format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"));
+    }
+    if held.is_landing {
+        warnings
+            .push("this was the envelope's last call: the model was told to conclude".to_owned());
     }
     if pending {
         warnings.push("the booking is delayed; until then the whole hold counts".to_owned());

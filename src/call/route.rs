@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Broker, End, admission::Admitted};
+use super::{Broker, End, admission::Admitted, prompt::landing_tokens_max};
 use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
@@ -47,12 +47,13 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     };
     let params = &admitted.request.sampling.params;
     let choice = routing::choose(&catalogue.models, params, allowed, scripted);
+    let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
         if ways.len() == OFFERS_MAX {
             break;
         }
-        ways.extend(way(broker, &catalogue, candidate, fx));
+        ways.extend(way(broker, &catalogue, candidate, (fx, has_landing)));
     }
     // After the first choice only cheaper models follow: less room must never lead
     // to a dearer one.
@@ -72,8 +73,12 @@ fn way(
     broker: &Broker,
     catalogue: &Arc<Snapshot>,
     candidate: Candidate<'_>,
-    fx: FxQuote,
+    (fx, has_landing): (FxQuote, bool),
 ) -> Option<Way> {
+    // The landing's note is part of the prompt, should this call be the landing.
+    let note = if has_landing { landing_tokens_max() } else { 0 };
+    let candidate =
+        Candidate { prompt_tokens: candidate.prompt_tokens.saturating_add(note), ..candidate };
     let Candidate { model, version, prices, prompt_tokens, answer_tokens, reasons, .. } = candidate;
     let backend = catalogue.backend(model.backend)?;
     let terms = Terms {

@@ -48,6 +48,7 @@ pub(super) struct HeldParts {
     pub(super) deadline: super::hold::Deadline,
     pub(super) answer_tokens: u64,
     pub(super) clamped_by: Option<crate::domain::outcome::LimitStatus>,
+    pub(super) is_landing: bool,
 }
 
 pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
@@ -94,6 +95,7 @@ pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
         deadline,
         answer_tokens: held.answer_tokens,
         clamped_by: held.clamped_by,
+        is_landing: held.is_landing,
     };
     Settled {
         answered: Parts { held, answer, failure },

@@ -6,6 +6,7 @@ mod canary;
 mod cuts;
 mod envelopes;
 mod gone;
+mod landing;
 mod outcomes;
 mod price;
 mod reserve;

@@ -100,6 +100,7 @@ async fn hold(
             calls: 1,
             offers: vec![Offer { terms, size }],
             limits: limits.iter().map(|it| it.key).collect(),
+            reserve: None,
         },
         ttl,
         by_host: false,

@@ -30,6 +30,7 @@ pub fn to_wire(it: Reply, tenant: TenantId, currency: Currency) -> proto::Create
         warnings: it.warnings,
         call: it.call.map_or_else(String::new, |it| it.to_string()),
         refusal: it.refusal.map(refusal),
+        landing: it.is_landing,
     }
 }
 
