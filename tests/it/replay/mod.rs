@@ -1,11 +1,12 @@
 //! Requests that are repeated under one id: answered once, booked once.
 
+mod kept;
+
 use std::time::Duration;
 
 use bursar::{
     admin::{demo, platform_key},
     app::service::Running,
-    call::replay::{PURGE_MAX, sweep},
     config::Config,
     proto::{
         self, CreateMessageRequest, CreateMessageResponse, OpenEnvelopeRequest, Outcome,
@@ -21,10 +22,7 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tonic::{Code, Status, transport::Channel};
 use tonic_types::StatusExt;
 
-use crate::{
-    call::world::{World, ask, limits, says, signed, text},
-    support::database,
-};
+use crate::call::world::{World, ask, limits, says, signed, text};
 
 const ENTRIES: &str = "select count(*) from entries";
 const REQUESTS: &str = "select count(*) from requests";
@@ -68,6 +66,11 @@ fn aborted<T: std::fmt::Debug>(it: Result<T, Status>, reason: &str) -> Status {
     assert_eq!(status.code(), Code::Aborted, "{status:?}");
     assert_eq!(status.get_details_error_info().unwrap().reason, reason);
     status
+}
+
+async fn execute(world: &World, sql: &str) {
+    let mut owner = PgConnection::connect(&world.db.url).await.unwrap();
+    sqlx::query(AssertSqlSafe(sql)).execute(&mut owner).await.unwrap();
 }
 
 async fn until(world: &World, sql: &str, wanted: i64) {
@@ -212,7 +215,7 @@ async fn another_replica_neither_waits_nor_makes_the_call_again() {
         let retry = status.get_details_retry_info().unwrap();
         assert_eq!(retry.retry_delay, Some(Duration::from_secs(1)));
         // As if the first process had died with its hold open.
-        world.execute("update requests set expires_at = now() - interval '1 second'").await;
+        execute(&world, "update requests set expires_at = now() - interval '1 second'").await;
         aborted(sample(&there, key, request.clone()).await, "REQUEST_OUTCOME_LOST");
         let other = named("r-1", ask(&json!({})));
         aborted(sample(&there, key, other).await, "REQUEST_ID_REUSED");
@@ -236,15 +239,15 @@ async fn after_the_death_of_a_process_a_call_is_made_again_only_if_it_cost_nothi
     let request = named("r-1", ask(&json!({ "text": "hi" })));
     world.sample(request.clone()).await.unwrap();
     // It died after booking: while its claim lasts, when the entry is old, and after.
-    world.execute("update requests set ended = null, reply = null").await;
+    execute(&world, "update requests set ended = null, reply = null").await;
     aborted(world.sample(request.clone()).await, "REQUEST_IN_FLIGHT");
-    world.execute("update entries set booked_at = now() - interval '2 minutes'").await;
+    execute(&world, "update entries set booked_at = now() - interval '2 minutes'").await;
     aborted(world.sample(request.clone()).await, "REQUEST_OUTCOME_LOST");
-    world.execute("update entries set booked_at = now()").await;
-    world.execute("update requests set expires_at = now()").await;
+    execute(&world, "update entries set booked_at = now()").await;
+    execute(&world, "update requests set expires_at = now()").await;
     aborted(world.sample(request.clone()).await, "REQUEST_OUTCOME_LOST");
     // It died before it held anything.
-    world.execute("update requests set call_id = gen_random_uuid()").await;
+    execute(&world, "update requests set call_id = gen_random_uuid()").await;
     let again = world.sample(request.clone()).await.unwrap();
     assert_eq!(world.number(ENTRIES).await, 2);
     assert_eq!(world.sample(request).await.unwrap(), again);
@@ -273,97 +276,6 @@ async fn a_repeated_stream_shows_its_text_and_then_the_same_reply() {
     assert_eq!(again, [events.last().unwrap().clone()]);
     assert_eq!(world.number(ENTRIES).await, 2);
     world.close().await;
-}
-
-#[tokio::test]
-async fn what_is_kept_says_nothing_and_fits_its_own_request_alone() {
-    let world = world().await;
-    let request = named("canary-id", ask(&json!({ "text": "canary-answer" })));
-    world.sample(request.clone()).await.unwrap();
-    world.sample(named("r-2", ask(&json!({ "text": "other" })))).await.unwrap();
-    let with = |word: &str| {
-        format!(
-            "select count(*) from requests where requests::text like '%{word}%'
-                or position('{word}'::bytea in request || body || reply) > 0"
-        )
-    };
-    assert_eq!(world.number(&with("kept")).await, 2);
-    for word in ["canary", "other", demo::USER, demo::SERVER, "scripted", "env_"] {
-        assert_eq!(world.number(&with(word)).await, 0, "{word}");
-    }
-    // Replies put under each other's requests are not shown.
-    let swap = "update requests r set reply = o.reply from requests o where o.request <> r.request";
-    world.execute(swap).await;
-    aborted(world.sample(request).await, "REQUEST_REPLY_NOT_KEPT");
-    assert_eq!(world.number(ENTRIES).await, 2);
-    world.close().await;
-}
-
-#[tokio::test]
-async fn without_a_key_nothing_is_kept_and_nothing_is_made_twice() {
-    let world = World::start().await;
-    let request = named("r-1", ask(&json!({ "text": "slow", "first_delay_ms": 300 })));
-    // Those who ask while it runs share the reply all the same.
-    let replies = join_all((0..3).map(|_| world.sample(request.clone()))).await;
-    assert!(replies.iter().all(|it| text(it.as_ref().unwrap()) == "slow"));
-    aborted(world.sample(request).await, "REQUEST_REPLY_NOT_KEPT");
-    assert_eq!(world.number("select count(*) from requests where reply is not null").await, 0);
-    assert_eq!(world.number(ENTRIES).await, 1);
-    world.close().await;
-}
-
-#[tokio::test]
-async fn after_the_purge_an_id_is_as_new() {
-    let world = world().await;
-    let request = named("r-1", ask(&json!({ "text": "hi" })));
-    let first = world.sample(request.clone()).await.unwrap();
-    let minutes = "select (extract(epoch from purge_at - now()) / 60)::bigint from requests";
-    assert_eq!(world.number(minutes).await, 10);
-    // Due, whether the purge came by or not.
-    world.execute("update requests set purge_at = now()").await;
-    let second = world.sample(request.clone()).await.unwrap();
-    assert_ne!(second.call, first.call);
-    assert_eq!(world.sample(request).await.unwrap(), second);
-    assert_eq!(world.number(ENTRIES).await, 2);
-    world.close().await;
-}
-
-#[tokio::test]
-async fn the_purge_sees_only_what_is_due_and_takes_it_in_bounded_portions() {
-    let db = database();
-    let settings = Settings { url: db.url.clone(), call_connections: 1, report_connections: 1 };
-    let store = Store::open(&settings).unwrap();
-    let mut owner = PgConnection::connect(&db.url).await.unwrap();
-    for sql in [
-        "insert into tenants select gen_random_uuid(), 'T', 'EUR' from generate_series(1, 2)",
-        "insert into hosts select tenant_id, gen_random_uuid(), 'H' from tenants",
-        "insert into requests (tenant_id, host_id, request, body, call_id, ended, reply,
-            expires_at, purge_at)
-         select tenant_id, host_id, sha256(n::text::bytea), sha256(''), gen_random_uuid(), 'kept',
-            'sealed', now(), now() + case when n % 7 = 0 then interval '1 hour' else '-1 s' end
-         from hosts, generate_series(1, 700) n",
-    ] {
-        sqlx::query(sql).execute(&mut owner).await.unwrap();
-    }
-    let mut duty = PgConnection::connect(&db.url).await.unwrap();
-    sqlx::query("set role bursar_duty").execute(&mut duty).await.unwrap();
-    let seen = "select count(request) from requests";
-    let seen: i64 = sqlx::query_scalar(seen).fetch_one(&mut duty).await.unwrap();
-    assert_eq!(seen, 1_200);
-    for column in ["reply", "body", "call_id", "ended", "*"] {
-        let sql = format!("select {column} from requests");
-        let denied = sqlx::query(AssertSqlSafe(sql)).execute(&mut duty).await;
-        assert!(denied.is_err(), "{column}");
-    }
-    let touch = "update requests set purge_at = now()";
-    assert!(sqlx::query(touch).execute(&mut duty).await.is_err());
-    for wanted in [PURGE_MAX, PURGE_MAX, 200, 0] {
-        assert_eq!(sweep(&store).await.unwrap(), wanted);
-    }
-    sqlx::query("delete from requests").execute(&mut duty).await.unwrap();
-    let left: i64 = sqlx::query_scalar(REQUESTS).fetch_one(&mut owner).await.unwrap();
-    assert_eq!(left, 200);
-    store.close().await;
 }
 
 #[tokio::test]
