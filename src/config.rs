@@ -1,7 +1,7 @@
 //! What a service is told: one small struct a concern, from a file and the
 //! environment, the environment winning.
 
-use std::{net::SocketAddr, num::NonZeroU32, path::Path};
+use std::{fmt, net::SocketAddr, num::NonZeroU32, path::Path};
 
 use anyhow::{Context, Result};
 use figment::{
@@ -44,9 +44,37 @@ pub struct Config {
     /// How long running calls may go on once the process is told to end.
     #[serde(default = "Config::drain_seconds")]
     pub drain_seconds: u64,
+    /// Seals the replies that are kept for repeated requests: 32 bytes in base64, or up
+    /// to four such separated by commas, the newest first. Without it none are kept.
+    #[serde(default)]
+    pub vault_key: Option<Secret>,
     /// Whether the scripted backend may be used. Never in production.
     #[serde(default)]
     pub scripted_backend: bool,
+}
+
+/// A text that is not shown.
+#[derive(Clone, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The text itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(it: String) -> Self {
+        Self(it)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
 }
 
 impl Config {
@@ -64,6 +92,7 @@ impl Config {
                 "requests_per_server",
                 "body_mib_in_flight",
                 "drain_seconds",
+                "vault_key",
                 "scripted_backend",
             ]),
         );
@@ -90,6 +119,7 @@ impl Config {
             requests_per_server: Self::per_key(),
             body_mib_in_flight: Self::body_mib(),
             drain_seconds: Self::drain_seconds(),
+            vault_key: None,
             scripted_backend: false,
         }
     }

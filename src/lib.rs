@@ -20,3 +20,4 @@ pub mod routing;
 pub mod store;
 pub mod tasks;
 pub mod transport;
+pub mod vault;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 pub use reqwest::Client;
 use reqwest::{ClientBuilder, redirect, retry};
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::{self, CryptoProvider};
 
 /// The longest time until a connection stands.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -52,6 +52,6 @@ fn builder() -> ClientBuilder {
 pub fn install_provider() {
     if CryptoProvider::get_default().is_none() {
         // Only a race with another installer fails here, and it installs the same.
-        drop(ring::default_provider().install_default());
+        drop(crypto::ring::default_provider().install_default());
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{self, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -18,6 +18,7 @@ use crate::{
     admin::demo::{self, Demo, Extra},
     config::Config,
     store,
+    vault::Vault,
 };
 
 /// The database of the service in the private cluster.
@@ -62,8 +63,11 @@ pub async fn start(wish: Wish) -> Result<Dev> {
     .context("starting Postgres")??;
     let database_url = cluster.url(DATABASE);
     store::migrate(&database_url).await.context("migrating the database")?;
-    let config =
-        Config { scripted_backend: true, ..Config::of(database_url.clone(), wish.grpc, wish.http) };
+    let config = Config {
+        scripted_backend: true,
+        vault_key: Some(vault_key(&wish.data_dir)?.into()),
+        ..Config::of(database_url.clone(), wish.grpc, wish.http)
+    };
     let running = Running::start(&config).await?;
     let seeded = demo::seed(running.services.desk(), wish.extra.as_ref()).await;
     let demo = seeded.map_err(|it| anyhow!("seeding the demonstration: {it}"))?;
@@ -103,6 +107,20 @@ impl Dev {
         let cluster = self.cluster;
         // Stopping blocks for a while; there is nothing left to do if it fails.
         let _ = tokio::task::spawn_blocking(move || drop(cluster)).await;
+    }
+}
+
+/// The key of kept replies: made on the first start, beside the data it is for.
+fn vault_key(data_dir: &Path) -> Result<String> {
+    let path = data_dir.join("vault.key");
+    match fs::read_to_string(&path) {
+        Ok(key) => Ok(key),
+        Err(it) if it.kind() == io::ErrorKind::NotFound => {
+            let key = Vault::generate();
+            write_whole(&path, &key).with_context(|| format!("writing {}", path.display()))?;
+            Ok(key)
+        }
+        Err(it) => Err(it).with_context(|| format!("reading {}", path.display())),
     }
 }
 

@@ -8,7 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     budget::{Engine, reaper},
-    call::Broker,
+    call::{
+        Broker,
+        replay::{self, Requests},
+    },
     catalogue::{Catalogue, Connections},
     clock::Clock,
     config::Config,
@@ -19,6 +22,7 @@ use crate::{
         grpc::{self, Doors, state::Services},
         http::{self, Health},
     },
+    vault::Vault,
 };
 
 /// Between two looks at Postgres' clock.
@@ -49,6 +53,7 @@ pub struct Running {
 impl Running {
     /// Opens everything. The schema must be up to date.
     pub async fn start(config: &Config) -> Result<Self> {
+        let vault = vault(config)?;
         let clock = Clock::default();
         let store = Store::open(&store::Settings {
             url: config.database_url.clone(),
@@ -78,12 +83,14 @@ impl Running {
         };
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(replay::purge(store.clone(), clock.clone()));
+        let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone()));
         let cut = CancellationToken::new();
         let calls = Tasks::default();
         let stop_doors = CancellationToken::new();
         let (doors, grpc, http) =
-            open_doors(config, &services, (&calls, &cut, &stop_doors), &health).await?;
+            open_doors(config, (&services, requests), (&calls, &cut, &stop_doors), &health).await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -146,7 +153,7 @@ impl Running {
 
 async fn open_doors(
     config: &Config,
-    services: &Services,
+    (services, requests): (&Services, Requests),
     (calls, cut, stop): (&Tasks, &CancellationToken, &CancellationToken),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -168,6 +175,7 @@ async fn open_doors(
     let parts = Doors {
         services: services.clone(),
         broker,
+        requests,
         tasks: calls.clone(),
         body_mib_in_flight: config.body_mib_in_flight,
     };
@@ -175,6 +183,12 @@ async fn open_doors(
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
     doors.spawn(http::serve(health.clone(), http_listener, stop.clone()));
     Ok((doors, grpc, http))
+}
+
+/// What seals kept replies, where there is a key.
+fn vault(config: &Config) -> Result<Option<Vault>> {
+    let keys = config.vault_key.as_ref().map(|it| Vault::parse(it.reveal()));
+    keys.transpose().context("vault_key")
 }
 
 async fn watch_clock(store: Store, clock: Clock, health: Health) {

@@ -47,7 +47,7 @@ pub(super) struct Deadline {
 
 pub(super) async fn take(broker: &Broker, routed: Routed) -> Result<HeldCall, End> {
     let Routed { admitted: Admitted { request, mut standing }, ways } = routed;
-    let call = broker.clock.id();
+    let call = request.call;
     for _ in 0..WINDOWS_MAX {
         let Some(deadline) = deadline(broker, &request, &standing) else {
             return Err(out_of_time(&request, &standing));
@@ -79,7 +79,7 @@ fn order(
 ) -> Order {
     let time = deadline.at.saturating_duration_since(broker.clock.monotonic());
     Order {
-        id: broker.clock.id(),
+        id: call.hold(1),
         call,
         attempt: 1,
         parties: standing.envelope.parties,

@@ -6,6 +6,7 @@ mod answer;
 mod hold;
 mod meta;
 mod prompt;
+pub mod replay;
 mod reply;
 mod route;
 mod settlement;
@@ -20,7 +21,7 @@ use crate::{
     budget::Engine,
     catalogue::{Catalogue, Connections},
     clock::Clock,
-    domain::{fault::Fault, outcome::Refusal, request::SamplingRequest},
+    domain::{fault::Fault, ids::CallId, outcome::Refusal, request::SamplingRequest},
     envelope,
     identity::HostCaller,
     store::Store,
@@ -53,6 +54,9 @@ pub struct Request {
     pub caller: HostCaller,
     /// What it asks.
     pub sampling: SamplingRequest,
+    /// Fresh, and known before anything is held: whoever repeats the request finds
+    /// by it what became of the call.
+    pub call: CallId,
     /// When the caller itself gives up, less a margin for the reply's way back.
     pub deadline: Option<Instant>,
     /// Set when the caller is gone.

@@ -50,6 +50,8 @@ pub enum Fault {
         reason: &'static str,
         /// A sentence.
         problem: String,
+        /// When a retry makes sense, where one does.
+        retry_after: Option<Duration>,
     },
     /// Too much at once; nothing was done.
     #[error("too many requests at once; try again later")]

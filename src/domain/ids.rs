@@ -1,6 +1,6 @@
 //! Identifiers: `UUIDv7` behind a type and a prefix each, so that none is taken for another.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, ops::RangeInclusive, str::FromStr};
 
 use uuid::{Builder, Uuid};
 
@@ -102,5 +102,19 @@ pub fn uuid_v7(unix_ms: u64, random: [u8; 10]) -> Uuid {
 impl From<HoldId> for EntryId {
     fn from(it: HoldId) -> Self {
         Self(it.0)
+    }
+}
+
+impl CallId {
+    /// The hold of an attempt, counted from 1: the call's own id with the attempt as
+    /// its last byte. So all that became of a call is one range of a primary key.
+    pub fn hold(self, attempt: u8) -> HoldId {
+        let most = u128::from(u8::MAX);
+        HoldId(Uuid::from_u128((self.0.as_u128() & !most) | u128::from(attempt)))
+    }
+
+    /// Every hold that the call can have.
+    pub fn holds(self) -> RangeInclusive<HoldId> {
+        self.hold(u8::MIN)..=self.hold(u8::MAX)
     }
 }

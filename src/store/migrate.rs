@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 8] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 9] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -30,6 +30,7 @@ const MIGRATIONS: [(i64, &str, &str); 8] = migrations![
     6 "0006_limits",
     7 "0007_ledger",
     8 "0008_row_security",
+    9 "0009_requests",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

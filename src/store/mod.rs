@@ -15,6 +15,7 @@ pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub mod requests;
 pub mod verify;
 
 use std::time::Duration;

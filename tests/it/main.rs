@@ -18,6 +18,7 @@ mod fake_service;
 mod ledger;
 mod mcp_json;
 mod postgres;
+mod replay;
 mod support;
 mod tidy;
 mod world;

@@ -49,7 +49,7 @@ const NARROWER: [(&str, &[&str]); 4] = [
 /// Named by all but the domain; they name each other and the domain.
 const LEAVES: [&str; 6] = ["proto", "config", "telemetry", "net", "clock", "tasks"];
 /// Which modules may name a foreign crate.
-const OWNERS: [(&str, &[&str]); 14] = [
+const OWNERS: [(&str, &[&str]); 15] = [
     ("sqlx", &["store"]),
     ("tonic", &["transport", "client", "cli", "proto"]),
     ("tonic_health", &["transport", "client", "cli"]),
@@ -61,6 +61,7 @@ const OWNERS: [(&str, &[&str]); 14] = [
     ("axum", &["transport", "console"]),
     ("async_openai", &["backend"]),
     ("reqwest", &["net", "backend"]),
+    ("ring", &["vault"]),
     ("figment", &["config"]),
     ("clap", &["cli", "main"]),
     ("nix", &["app", "cli"]),

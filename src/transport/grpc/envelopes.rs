@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use super::{auth, convert, state::Services};
+use super::{auth, convert, once, sampling::shutting_down, state::Services};
 use crate::{
+    call::replay::{Asked, Requests},
     domain::{
         credential::Role,
         fault::Fault,
@@ -22,11 +25,15 @@ use crate::{
     },
     identity::HostCaller,
     proto::{self, envelope_service_server::EnvelopeService},
+    tasks::Tasks,
 };
 
 /// How long a host's hold may stand, in seconds, and does unless it says otherwise.
 const HOLD_SECONDS_MAX: i64 = 3_600;
 const HOLD_SECONDS: i64 = 120;
+
+/// How long opening an envelope may take at most.
+const OPENING: Duration = Duration::from_secs(10);
 
 /// The most tokens a host may reserve on either side.
 const TOKENS_MAX: i64 = 1_000_000_000;
@@ -35,6 +42,8 @@ const TOKENS_MAX: i64 = 1_000_000_000;
 #[derive(Clone)]
 pub struct Envelopes {
     pub(super) services: Services,
+    pub(super) requests: Requests,
+    pub(super) tasks: Tasks,
 }
 
 #[tonic::async_trait]
@@ -43,17 +52,26 @@ impl EnvelopeService for Envelopes {
         &self,
         request: Request<proto::OpenEnvelopeRequest>,
     ) -> Result<Response<proto::Envelope>, Status> {
-        let (metadata, _, body) = request.into_parts();
+        let (metadata, _, mut body) = request.into_parts();
         let host = self.host(&metadata).await?;
         auth::parties_agree(&metadata, &body.user, &body.server)?;
+        convert::label("request_id", &body.request_id)?;
         let user = convert::id("user", &body.user)?;
         let server = convert::id("server", &body.server)?;
         let limits = body.limits.as_ref();
         let wish = convert::envelope::partial_allowance("limits", limits, host.currency)?;
-        let Services { store, clock, .. } = &self.services;
-        let view = envelope::open(store, clock, &host, (&user, &server), &wish).await;
-        let view = view.map_err(unless_granted)?;
-        Ok(Response::new(to_wire(&view, host.tenant, host.currency)))
+        let gone = CancellationToken::new();
+        let _gone = gone.clone().drop_guard();
+        let Services { store, clock, .. } = self.services.clone();
+        let asked = once::identified(&mut body).map(|(id, asks)| {
+            let until = clock.monotonic() + OPENING;
+            Asked::new(&host, (&id, &asks), clock.id(), (until, gone))
+        });
+        let opened = self.finish(asked, async move {
+            let view = envelope::open(&store, &clock, &host, (&user, &server), &wish).await;
+            Ok(to_wire(&view.map_err(unless_granted)?, host.tenant, host.currency))
+        });
+        Ok(Response::new(opened.await?))
     }
 
     async fn get_envelope(
@@ -167,6 +185,25 @@ impl Envelopes {
             Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }.into()),
         };
         Ok((Viewer { tenant, host }, currency))
+    }
+
+    /// Does `work`, once if it bears an id, in a task that outlives a caller who goes
+    /// away: a claim that nobody ends would be in the way of the next try.
+    async fn finish(
+        &self,
+        asked: Option<Asked>,
+        work: impl Future<Output = Result<proto::Envelope, Fault>> + Send + 'static,
+    ) -> Result<proto::Envelope, Fault> {
+        let (sender, reply) = oneshot::channel();
+        let requests = self.requests.clone();
+        let accepted = self.tasks.spawn(async move {
+            // A caller that is gone finds it under its request's id.
+            let _ = sender.send(requests.once(asked.as_ref(), work).await);
+        });
+        if !accepted {
+            return Err(shutting_down());
+        }
+        Ok(reply.await.map_err(|_| Fault::Internal)??.into_inner())
     }
 
     fn desk(&self) -> Desk {

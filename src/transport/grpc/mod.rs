@@ -7,6 +7,7 @@ mod deadline;
 pub mod envelopes;
 mod in_flight;
 pub mod ledger;
+mod once;
 pub mod pages;
 pub mod sampling;
 mod server;

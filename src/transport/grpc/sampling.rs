@@ -2,20 +2,23 @@
 
 use std::{pin::Pin, time::Duration};
 
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use super::{auth, convert, deadline, in_flight::Taken, state::Services};
+use super::{auth, convert, deadline, in_flight::Taken, once, state::Services};
 use crate::{
-    call::{self, Broker, Progress, Reply, Sink},
+    call::{
+        self, Broker, Progress, Sink,
+        replay::{Asked, CALL_TIME_MAX, Once, Requests},
+    },
     domain::{fault::Fault, ids::TenantId},
     identity::HostCaller,
     proto::{
-        self, CreateMessageRequest, CreateMessageResponse, StreamMessageRequest,
-        StreamMessageResponse, sampling_service_server::SamplingService,
+        self, ContentBlock, CreateMessageRequest, CreateMessageResponse, StreamMessageRequest,
+        StreamMessageResponse, content_block, sampling_service_server::SamplingService,
         stream_message_response::Event,
     },
     tasks::Tasks,
@@ -29,6 +32,7 @@ const EVENTS_WAITING: usize = 16;
 pub struct Sampling {
     pub(super) services: Services,
     pub(super) broker: Broker,
+    pub(super) requests: Requests,
     pub(super) tasks: Tasks,
 }
 
@@ -43,12 +47,12 @@ impl SamplingService for Sampling {
         request: Request<CreateMessageRequest>,
     ) -> Result<Response<CreateMessageResponse>, Status> {
         let (metadata, extensions, body) = request.into_parts();
-        let (caller, request, _gone) = self.read(&metadata, body, Sink::NONE).await?;
+        let (request, asked, _gone) = self.read(&metadata, body, Sink::NONE).await?;
         let reply = self
-            .start(request, extensions.get().cloned())?
+            .start(request, asked, extensions.get().cloned())?
             .await
             .map_err(|_| Fault::Internal)??;
-        Ok(Response::new(convert::reply::to_wire(reply, caller.tenant, caller.currency)))
+        Ok(Response::new(reply.into_inner()))
     }
 
     async fn stream_message(
@@ -58,49 +62,65 @@ impl SamplingService for Sampling {
         let (metadata, extensions, body) = request.into_parts();
         let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
         let (sender, receiver) = mpsc::channel(EVENTS_WAITING);
-        let (caller, request, gone) = self.read(&metadata, body, Sink::new(sender)).await?;
-        let reply = self.start(request, extensions.get().cloned())?;
-        let tenant = caller.tenant;
+        let (request, asked, gone) = self.read(&metadata, body, Sink::new(sender)).await?;
+        let tenant = request.caller.tenant;
+        let reply = self.start(request, asked, extensions.get().cloned())?;
         let progress = ReceiverStream::new(receiver).map(move |it| Ok(progress(it, tenant)));
         let done = stream::once(async move {
             // Held until the end: dropping the stream is what tells that the reader is gone.
             let _gone = gone;
             let reply = reply.await.map_err(|_| Fault::Internal)??;
-            let reply = convert::reply::to_wire(reply, caller.tenant, caller.currency);
-            Ok(StreamMessageResponse { event: Some(Event::Done(reply)) })
-        });
+            Ok::<_, Status>(stream::iter(last_events(reply).map(Ok)))
+        })
+        .try_flatten();
         Ok(Response::new(Box::pin(progress.chain(done))))
     }
 }
 
-type Answer = oneshot::Receiver<Result<Reply, Fault>>;
+type Answer = oneshot::Receiver<Result<Once<CreateMessageResponse>, Fault>>;
 
 impl Sampling {
     /// Who asks, and what. The guard says that the caller is gone when it is dropped.
     async fn read(
         &self,
         metadata: &MetadataMap,
-        body: CreateMessageRequest,
+        mut body: CreateMessageRequest,
         sink: Sink,
-    ) -> Result<(HostCaller, call::Request, DropGuard), Status> {
+    ) -> Result<(call::Request, Option<Asked>, DropGuard), Status> {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
+        let identified = once::identified(&mut body);
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
         let guard = gone.clone().drop_guard();
         let deadline = deadline::of(metadata, &self.services.clock);
-        let request = call::Request { caller: caller.clone(), sampling, deadline, gone, sink };
-        Ok((caller, request, guard))
+        let clock = &self.services.clock;
+        let call = clock.id();
+        let asked = identified.map(|(id, asks)| {
+            let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
+            Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
+        });
+        Ok((call::Request { caller, sampling, call, deadline, gone, sink }, asked, guard))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
     /// its hold has to be settled all the same.
-    fn start(&self, request: call::Request, taken: Option<Taken>) -> Result<Answer, Fault> {
+    fn start(
+        &self,
+        request: call::Request,
+        asked: Option<Asked>,
+        taken: Option<Taken>,
+    ) -> Result<Answer, Fault> {
         let (sender, answer) = oneshot::channel();
-        let broker = self.broker.clone();
+        let (broker, requests) = (self.broker.clone(), self.requests.clone());
         let accepted = self.tasks.spawn(async move {
-            let reply = call::sample(&broker, request).await;
+            let (tenant, currency) = (request.caller.tenant, request.caller.currency);
+            let work = Box::pin(async {
+                let reply = call::sample(&broker, request).await?;
+                Ok(convert::reply::to_wire(reply, tenant, currency))
+            });
+            let reply = requests.once(asked.as_ref(), work).await;
             // The request's bytes count as in flight until here.
             drop(taken);
             // A caller that is gone misses the reply; the ledger has it.
@@ -110,7 +130,7 @@ impl Sampling {
     }
 }
 
-fn shutting_down() -> Fault {
+pub(super) fn shutting_down() -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
@@ -128,4 +148,27 @@ fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
         Progress::Text(text) => Event::Text(proto::TextDelta { text }),
     };
     StreamMessageResponse { event: Some(event) }
+}
+
+/// What ends a stream: the reply, and before a repeated one its text, which nobody has
+/// shown yet.
+fn last_events(reply: Once<CreateMessageResponse>) -> impl Iterator<Item = StreamMessageResponse> {
+    let (reply, text) = match reply {
+        Once::New(it) => (it, String::new()),
+        Once::Again(it) => {
+            let text = it.result.iter().flat_map(|it| &it.content).filter_map(text_of).collect();
+            (it, text)
+        }
+    };
+    let text = Some(text).filter(|it: &String| !it.is_empty());
+    let text = text.map(|text| Event::Text(proto::TextDelta { text }));
+    let events = text.into_iter().chain([Event::Done(reply)]);
+    events.map(|event| StreamMessageResponse { event: Some(event) })
+}
+
+fn text_of(block: &ContentBlock) -> Option<&str> {
+    match &block.block {
+        Some(content_block::Block::Text(it)) => Some(&it.text),
+        Some(_) | None => None,
+    }
 }

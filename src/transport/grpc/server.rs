@@ -12,7 +12,7 @@ use super::{
     state::Services,
 };
 use crate::{
-    call::Broker,
+    call::{Broker, replay::Requests},
     proto::{
         DESCRIPTORS, admin_service_server::AdminServiceServer,
         envelope_service_server::EnvelopeServiceServer, ledger_service_server::LedgerServiceServer,
@@ -34,6 +34,8 @@ pub struct Doors {
     pub services: Services,
     /// What samples.
     pub broker: Broker,
+    /// Requests that bear an id.
+    pub requests: Requests,
     /// Where calls run.
     pub tasks: Tasks,
     /// Mebibytes of request bodies under way at once.
@@ -42,7 +44,7 @@ pub struct Doors {
 
 /// Serves until `stop`, then lets running requests end.
 pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken) -> Result<()> {
-    let Doors { services, broker, tasks, body_mib_in_flight } = parts;
+    let Doors { services, broker, requests, tasks, body_mib_in_flight } = parts;
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_service_status("", tonic_health::ServingStatus::Serving).await;
     let reflection = tonic_reflection::server::Builder::configure()
@@ -50,8 +52,9 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .context("reflection")?;
-    let sampling = Sampling { services: services.clone(), broker, tasks };
-    let envelopes = Envelopes { services: services.clone() };
+    let envelopes =
+        Envelopes { services: services.clone(), requests: requests.clone(), tasks: tasks.clone() };
+    let sampling = Sampling { services: services.clone(), broker, requests, tasks };
     let (ledger, admin) = (Ledger::new(services.clone()), Admin::new(services));
     macro_rules! sized {
         ($it:expr) => {

@@ -73,14 +73,15 @@ fn add_details(details: &mut ErrorDetails, fault: &Fault) {
             details.add_quota_failure_violation("requests", "too many requests at once");
             retry(details, *retry_after);
         }
-        Fault::Unavailable { retry_after: Some(retry_after), .. } => retry(details, *retry_after),
+        Fault::Unavailable { retry_after: Some(retry_after), .. }
+        | Fault::Aborted { retry_after: Some(retry_after), .. } => retry(details, *retry_after),
         Fault::Unavailable { retry_after: None, .. }
         | Fault::Unauthenticated
         | Fault::WrongRole { .. }
         | Fault::NotFound { .. }
         | Fault::Exists { .. }
         | Fault::Precondition { .. }
-        | Fault::Aborted { .. }
+        | Fault::Aborted { retry_after: None, .. }
         | Fault::Internal => {}
     }
 }

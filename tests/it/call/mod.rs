@@ -13,4 +13,4 @@ mod reserve;
 mod shape;
 mod stream;
 mod usage;
-mod world;
+pub(crate) mod world;

@@ -86,7 +86,7 @@ fn faults() -> Vec<(Fault, Code, &'static str, &'static str)> {
             "-32603",
         ),
         (
-            Fault::Aborted { reason: "REQUEST_ID_REUSED", problem: problem() },
+            Fault::Aborted { reason: "REQUEST_ID_REUSED", problem: problem(), retry_after: None },
             Code::Aborted,
             "REQUEST_ID_REUSED",
             "-32603",
