@@ -35,8 +35,12 @@ const BATCH_MAX: usize = 256;
 const KNOWN_MAX: usize = 65_536;
 
 /// How often a batch is tried again before its commands fail. With the pauses
-/// below that is about three seconds.
+/// below that is about three seconds, where a failure comes at once.
 const TRIES_MAX: u32 = 12;
+
+/// How long it is tried where failures are slow. Shorter than a hold outlives its
+/// call, so that a settlement is given up before the reaper comes.
+const TRIED_FOR_MAX: Duration = Duration::from_secs(20);
 
 /// See the module.
 #[derive(Debug)]
@@ -96,6 +100,7 @@ impl Lane {
     /// of a batch that fails on some command's data, or the end of holds that
     /// nobody waits for any more.
     async fn process(&mut self, commands: Vec<Command>) -> Vec<Vec<Command>> {
+        let begun = self.clock.monotonic();
         let mut uncertain = None;
         let mut tries = 0;
         loop {
@@ -114,7 +119,9 @@ impl Lane {
             if !unreachable && !error.is_retryable() && commands.len() > 1 {
                 return halves(commands);
             }
-            if tries >= TRIES_MAX || !(unreachable || error.is_retryable()) {
+            let tried_for = self.clock.monotonic().saturating_duration_since(begun);
+            let enough = tries >= TRIES_MAX || tried_for >= TRIED_FOR_MAX;
+            if enough || !(unreachable || error.is_retryable()) {
                 fail(commands, error);
                 return Vec::new();
             }

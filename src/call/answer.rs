@@ -137,6 +137,10 @@ impl Collector {
             &held.way.model,
             (held.held.answer_tokens, held.held.is_landing),
         ));
+        // A caller that is gone by now has cost nothing yet.
+        if let Err(cut) = within(broker, held, None, std::future::ready(())).await {
+            return Some(cut);
+        }
         self.dispatched = true;
         let start = held.way.connection.start(prompt);
         let mut events = match within(broker, held, None, start).await {
@@ -172,7 +176,10 @@ impl Collector {
     fn take(&mut self, event: Event) -> Result<String, Option<Cut>> {
         match event {
             Event::Text(piece) => return self.take_text(&piece),
-            Event::Hidden(bytes) => self.answer.received_bytes += bytes,
+            Event::Hidden(bytes) => {
+                self.answer.received_bytes = self.answer.received_bytes.saturating_add(bytes);
+                self.piece()?;
+            }
             Event::ToolUse(it) => {
                 // Its bytes may have been counted already while they came.
                 let bytes = it.name.len().saturating_add(it.input.as_str().len());
@@ -206,11 +213,7 @@ impl Collector {
             return Err(None);
         }
         self.see(piece.len());
-        self.pieces += 1;
-        // More pieces than tokens were held: the backend goes on beyond the hold.
-        if self.tokens_seen() > self.tokens_max || self.is_beyond {
-            return Err(Some(Cut::Budget));
-        }
+        self.piece()?;
         if self.answer.text.len().saturating_add(piece.len()) > ANSWER_BYTES_MAX {
             return Err(Some(self.fail(backend::Cause::TooLarge.into())));
         }
@@ -223,11 +226,21 @@ impl Collector {
         Ok(fed.text)
     }
 
+    /// Counts a piece, seen or hidden. More than was held for: the backend goes on
+    /// beyond the hold.
+    fn piece(&mut self) -> Result<(), Option<Cut>> {
+        self.pieces += 1;
+        if self.tokens_seen() > self.tokens_max || self.is_beyond {
+            return Err(Some(Cut::Budget));
+        }
+        Ok(())
+    }
+
     /// Tokens that have come at least, as far as pieces tell: a piece is a token or
     /// more. Only a server that sends single letters has more pieces than tokens; it
     /// shows by their size, and of letters four make a token.
     fn tokens_seen(&self) -> u64 {
-        let bytes = self.answer.visible_bytes;
+        let bytes = self.answer.received_bytes;
         if bytes < self.pieces.saturating_mul(2) { bytes / 4 } else { self.pieces }
     }
 

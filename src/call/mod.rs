@@ -3,6 +3,7 @@
 
 mod admission;
 mod answer;
+mod ending;
 mod hold;
 mod meta;
 mod prompt;
@@ -11,6 +12,7 @@ mod reply;
 mod route;
 mod settlement;
 mod truth;
+mod warnings;
 mod watch;
 
 use std::time::Instant;

@@ -2,16 +2,16 @@
 
 use super::{
     End, Request,
+    ending::{Ending, Responsible, ending},
     meta::meta,
-    settlement::{HeldParts, Parts, Settled},
+    settlement::{Parts, Settled},
+    warnings::warnings,
 };
 use crate::{
-    backend,
     domain::{
         answer::{Answer, Finish},
         entry::Certainty,
         envelope::Left,
-        fault::Fault,
         ids::{CallId, EnvelopeId},
         message::{Block, JsonText},
         money::Amount,
@@ -151,7 +151,7 @@ const EXHAUSTED: &str = "budgetExhausted";
 pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let Settled { answered, truth, money, limits, pending, now } = settled;
     let Parts { held, mut answer, failure } = answered;
-    let ending = ending(&held, &answer, failure.as_ref())?;
+    let ending = ending(&held, &answer, (failure.as_ref(), money.charge))?;
     let life = held.standing.envelope.life;
     let estimated = pending || truth.certainty != Certainty::Exact;
     let left = envelope::left(&life, &limits, now);
@@ -166,7 +166,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let alias = &held.way.model.alias;
     let reveal = held.standing.grant.reveal_model;
     let model = if reveal { held.way.model.vendor_model.clone() } else { alias.clone() };
-    let warnings = warnings(&held, pending);
+    let warnings = warnings(&held, &ending, (truth.certainty, money.overrun), pending);
     Ok(Reply {
         outcome: ending.outcome,
         cut: ending.cut,
@@ -196,77 +196,6 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         refusal: None,
         is_landing: held.is_landing,
     })
-}
-
-/// How a call ended, in a reply's words.
-struct Ending {
-    outcome: Outcome,
-    cut: Option<Cut>,
-    limit: Responsible,
-}
-
-/// The limit that answers for it.
-enum Responsible {
-    None,
-    Clamp,
-    Seconds,
-}
-
-fn ending(
-    held: &HeldParts,
-    answer: &Answer,
-    failure: Option<&backend::Error>,
-) -> Result<Ending, End> {
-    let delivered = !answer.is_empty();
-    let cut = answer.cut;
-    let limit = match cut {
-        Some(Cut::Budget) => Responsible::Clamp,
-        Some(Cut::Deadline) if held.deadline.is_envelopes => Responsible::Seconds,
-        _ if held.clamped_by.is_some() => Responsible::Clamp,
-        _ => Responsible::None,
-    };
-    let outcome = match cut {
-        None => Outcome::Complete,
-        Some(_) if delivered => Outcome::Partial,
-        // The model thought its share away: a short answer, of no text at all.
-        Some(Cut::Budget) => Outcome::Partial,
-        Some(Cut::Deadline) => Outcome::Exhausted,
-        Some(Cut::Shutdown) => return Err(shutting_down().into()),
-        Some(Cut::Backend | Cut::Idle) => return Err(backend_failed(held, failure).into()),
-        Some(Cut::ClientGone | Cut::Cancelled) => return Err(nobody_listens().into()),
-    };
-    Ok(Ending { outcome, cut, limit })
-}
-
-fn shutting_down() -> Fault {
-    Fault::Unavailable {
-        reason: "SHUTTING_DOWN",
-        problem: "this replica is shutting down; try another".to_owned(),
-        retry_after: Some(std::time::Duration::from_secs(1)),
-    }
-}
-
-/// For nobody's eyes, and no news for a log: callers leave.
-fn nobody_listens() -> Fault {
-    Fault::Unavailable {
-        reason: "CALLER_GONE",
-        problem: "the caller left before anything was delivered".to_owned(),
-        retry_after: None,
-    }
-}
-
-fn backend_failed(held: &HeldParts, failure: Option<&backend::Error>) -> Fault {
-    let problem = failure
-        .map_or_else(|| "the backend was silent for too long".to_owned(), ToString::to_string);
-    tracing::warn!(
-        call = %held.call, backend = held.way.backend_name, model = held.way.model.alias, problem,
-        "a backend failed with nothing delivered"
-    );
-    Fault::Unavailable {
-        reason: "BACKEND_FAILED",
-        problem,
-        retry_after: failure.and_then(|it| it.retry_after),
-    }
 }
 
 /// A standard value wherever one is true.
@@ -300,23 +229,4 @@ fn content(request: &SamplingRequest, answer: &mut Answer) -> Vec<Block> {
     }
     blocks.extend(answer.tool_uses.drain(..).map(Block::ToolUse));
     blocks
-}
-
-fn warnings(held: &HeldParts, pending: bool) -> Vec<String> {
-    let mut warnings = held.request.sampling.warnings.clone();
-    let wanted = held.request.sampling.params.max_tokens;
-    if held.answer_tokens < wanted {
-        let whose =
-            if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
-        let granted = held.answer_tokens;
-        warnings.push(format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"));
-    }
-    if held.is_landing {
-        warnings
-            .push("this was the envelope's last call: the model was told to conclude".to_owned());
-    }
-    if pending {
-        warnings.push("the booking is delayed; until then the whole hold counts".to_owned());
-    }
-    warnings
 }

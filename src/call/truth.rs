@@ -30,8 +30,11 @@ pub(super) fn truth(answered: &Answered) -> (EntryKind, Truth) {
 fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
     let hold = &call.held.hold;
     let Some(prices) = hold.terms.prices else { return all(call, answer) };
-    let seen =
-        Traffic { prompt_tokens_max: call.way.prompt_tokens, answer_bytes: answer.visible_bytes };
+    let seen = Traffic {
+        prompt_tokens_max: call.way.prompt_tokens,
+        answer_bytes: answer.visible_bytes,
+        context_tokens: call.way.model.context_tokens,
+    };
     let Ok(claimed) = answer.usage.believed(seen) else {
         let disputed = Certainty::Disputed(answer.usage);
         return Ok(Truth { certainty: disputed, ..all(call, answer)? });

@@ -55,6 +55,8 @@ pub struct Traffic {
     pub prompt_tokens_max: u64,
     /// Bytes of visible answer: a visible token is at least one byte.
     pub answer_bytes: u64,
+    /// What the model can hold at all, prompt and answer together, hidden or not.
+    pub context_tokens: u64,
 }
 
 /// Tokens that a backend may count beside the visible ones: the end of the turn,
@@ -71,7 +73,8 @@ impl ReportedUsage {
     ///
     /// Both sides of a claim must be there, and text was delivered, so all zeros
     /// says nothing. Visible output beyond the delivered bytes is not true;
-    /// output beyond what was asked for is, when it was delivered.
+    /// output beyond what was asked for is, when it was delivered. Of hidden tokens
+    /// only the model's context is a bound.
     pub fn believed(&self, seen: Traffic) -> Result<Option<Usage>, Disputed> {
         let class = |it: Option<i64>| u64::try_from(it.unwrap_or(0)).map_err(|_| Disputed);
         let usage = Usage {
@@ -90,6 +93,7 @@ impl ReportedUsage {
         }
         let true_input = usage.prompt() <= seen.prompt_tokens_max;
         let true_output = usage.output <= seen.answer_bytes.saturating_add(CONTROL_TOKENS_MAX);
-        if true_input && true_output { Ok(Some(usage)) } else { Err(Disputed) }
+        let possible = usage.total() <= seen.context_tokens.max(seen.prompt_tokens_max);
+        if true_input && true_output && possible { Ok(Some(usage)) } else { Err(Disputed) }
     }
 }

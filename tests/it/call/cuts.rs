@@ -8,9 +8,10 @@ use tonic::Code;
 use tonic_types::StatusExt;
 
 use super::{
-    price::{bound_of, exact, hold},
-    world::{Change, World, ask, ask_in, charged, limits, meta, nanos, stop_reason, text},
+    price::{bound_of, exact, hold, prompt_bound},
+    world::{Change, World, ask, ask_in, charged, limits, meta, nanos, says, stop_reason, text},
 };
+use crate::support::vendor::{After, Answer, Vendor};
 
 fn impatient(stops_on_disconnect: bool) -> BackendProfile {
     BackendProfile { idle_seconds: 1, stops_on_disconnect, ..Default::default() }
@@ -197,5 +198,21 @@ async fn a_server_that_sends_single_letters_is_not_cut_for_it() {
     let script = json!({ "text": text_, "deltas": text_.len(), "obey_max_tokens": false });
     let reply = world.sample(ask(&script).max(16)).await.unwrap();
     assert_eq!((reply.outcome(), text(&reply)), (Outcome::Complete, text_));
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_backend_that_thinks_on_and_on_is_cut_at_the_hold() {
+    let world = World::start().await;
+    let thought = r#"{"choices":[{"delta":{"reasoning_content":"and then "}}]}"#;
+    let thought = format!("data: {thought}\n\n");
+    let vendor = Vendor::answering(Answer::sse(&[&thought]).then(After::Repeat)).await;
+    world.vendor(&vendor.base_url, BackendProfile::default()).await;
+    let begun = Instant::now();
+    let reply = world.sample(says("hello").max(20)).await.unwrap();
+    assert_eq!((reply.outcome(), reply.cut()), (Outcome::Partial, Cut::Budget));
+    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(vendor.is_left_alone().await, "the connection to the vendor stays open");
+    assert_eq!(charged(&reply), hold(prompt_bound("hello"), 20));
     world.close().await;
 }

@@ -42,6 +42,8 @@ async fn a_use_that_cannot_be_true_is_booked_at_the_hold_and_kept_as_disputed() 
         json!({ "input": 5, "output": 1_000_000_000_000_i64 }),
         json!({ "input": i64::MAX, "output": i64::MAX }),
         json!({ "input": 5, "cache_read": -2, "output": 4 }),
+        // More than the model can hold at all, though nobody sees it.
+        json!({ "input": 5, "output": 4, "reasoning": 1_000_000_000 }),
     ];
     for usage in absurd {
         let world = World::start().await;
@@ -50,6 +52,7 @@ async fn a_use_that_cannot_be_true_is_booked_at_the_hold_and_kept_as_disputed() 
         assert_eq!(reply.outcome(), Outcome::Complete, "{script}");
         assert!(reply.charge.as_ref().unwrap().estimated, "{script}");
         assert_eq!(charged(&reply), hold(bound_of(&script), 100), "{script}");
+        assert!(reply.warnings.iter().any(|it| it.contains("cannot be true")), "{script}");
         let disputed =
             "select count(*) from entries where certainty = 'disputed' and claim is not null";
         assert_eq!(world.number(disputed).await, 1, "{script}");
