@@ -192,15 +192,7 @@ fn large() -> Result<draft::Model, Fault> {
 /// Prices of prompt and answer alone, in USD per million tokens.
 fn prices(input: &str, output: &str) -> Result<Prices, Fault> {
     let price = |it: &str| it.parse::<Price>().map_err(|_| Fault::Internal);
-    let (input, output) = (price(input)?, price(output)?);
-    Ok(Prices {
-        input,
-        cache_read: input,
-        cache_write: input,
-        output,
-        reasoning: output,
-        request: 0,
-    })
+    Ok(Prices::of(price(input)?, price(output)?))
 }
 
 fn draft(

@@ -95,14 +95,7 @@ impl BackendArgs {
             text.parse::<Price>().map_err(|it| Stop::new(format!("{flag}: {it}")))
         };
         let (input, output) = (price("--price-input", &input)?, price("--price-output", &output)?);
-        let prices = Prices {
-            input,
-            cache_read: input,
-            cache_write: input,
-            output,
-            reasoning: output,
-            request: 0,
-        };
+        let prices = Prices::of(input, output);
         let has_key = std::env::var_os("OPENAI_API_KEY").is_some_and(|it| !it.is_empty());
         let base_url = base_url.trim_end_matches('/').to_owned();
         Ok(Some(Extra { base_url, model, prices, has_key }))

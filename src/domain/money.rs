@@ -133,7 +133,7 @@ impl Currency {
 
     /// The code.
     pub fn code(&self) -> &str {
-        std::str::from_utf8(&self.0).unwrap_or("XXX")
+        std::str::from_utf8(&self.0).unwrap_or_default()
     }
 }
 

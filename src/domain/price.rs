@@ -74,6 +74,12 @@ pub struct Prices {
 }
 
 impl Prices {
+    /// Two prices alone, every other class at the safe reading: cached tokens as
+    /// input, hidden ones as output, no fee.
+    pub const fn of(input: Price, output: Price) -> Self {
+        Self { input, cache_read: input, cache_write: input, output, reasoning: output, request: 0 }
+    }
+
     /// Reads a fee of USD per request, with at most twelve decimals.
     pub fn request_fee(text: &str) -> Result<u64, NotAnAmount> {
         let pico = scaled_decimal(text, 12, PICO_USD_PER_REQUEST_MAX)?;
