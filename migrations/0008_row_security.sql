@@ -32,6 +32,7 @@ grant select, insert on tenants, hosts, users, servers, credentials,
     envelopes, envelope_scopes, budgets, limits, holds, entries, batches to bursar_app;
 grant select on postings to bursar_app;
 grant update (revoked_at) on credentials, grants to bursar_app;
+grant update (base_url, key_env) on backends to bursar_app;
 grant update (closed_at) on envelopes to bursar_app;
 grant update (envelope_id) on envelope_scopes to bursar_app;
 grant update (deleted_at) on budgets to bursar_app;

@@ -152,8 +152,7 @@ async fn ensure_model(
 }
 
 /// Offers the person's own server. Prices that differ from the last start's become
-/// a new version; another address needs another data directory, since backends are
-/// never changed under the calls that name them.
+/// a new version; another address than then is where the server has moved.
 async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> Result<(), Fault> {
     let key_env = if extra.has_key { "OPENAI_API_KEY" } else { "" };
     let wanted = Backend {
@@ -164,12 +163,7 @@ async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> 
     let id = ensure_backend(tx, tenant, &wanted).await?;
     let found = rows::backend_by_id(tx, tenant, id).await?.ok_or(Fault::Internal)?;
     if found.base_url != wanted.base_url || found.key_env != wanted.key_env {
-        return Err(Fault::Precondition {
-            reason: "BACKEND_EXISTS",
-            problem: "the demo's backend `local` was set up with another address or key variable; \
-                      start with another --data-dir"
-                .to_owned(),
-        });
+        rows::move_backend(tx, tenant, id, (&wanted.base_url, &wanted.key_env)).await?;
     }
     let scores = (50, 50);
     let draft = draft(&extra.model, extra.prices, scores, &wanted.name);

@@ -72,6 +72,25 @@ pub(crate) async fn add_backend(
     Ok(())
 }
 
+/// Sets the address of a backend and the variable of its key.
+pub(crate) async fn move_backend(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: BackendId,
+    (base_url, key_env): (&str, &str),
+) -> Result<(), Error> {
+    sqlx::query(
+        "update backends set base_url = $3, key_env = $4 where tenant_id = $1 and backend_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .bind(base_url)
+    .bind(key_env)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 fn backend(row: &PgRow) -> Result<Backend, Error> {
     let statuses: Vec<i32> = row.try_get("unbilled_statuses")?;
     let idle: i64 = row.try_get("idle_ms")?;

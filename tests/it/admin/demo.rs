@@ -70,7 +70,7 @@ async fn its_rate_is_old_so_its_age_is_charged() {
 }
 
 #[tokio::test]
-async fn ones_own_server_is_offered_and_may_change_its_price_but_not_its_address() {
+async fn ones_own_server_is_offered_and_may_change_its_price_and_move() {
     let world = World::new();
     let start = |extra: Extra| {
         let desk = world.services.desk();
@@ -83,7 +83,10 @@ async fn ones_own_server_is_offered_and_may_change_its_price_but_not_its_address
     let tiny = models.iter().find(|it| it.alias == "tiny").unwrap();
     assert_eq!(tiny.backend, "local");
     assert_eq!(tiny.price.clone().unwrap().input, "2.00");
-    let moved = start(extra("http://127.0.0.1:10/v1", 2_000_000)).await.unwrap_err();
-    assert!(matches!(moved, Fault::Precondition { reason: "BACKEND_EXISTS", .. }), "{moved:?}");
+    start(extra("http://127.0.0.1:10/v1", 2_000_000)).await.unwrap();
+    let bursar::transport::grpc::state::Services { store, clock, catalogue, .. } = &world.services;
+    let snapshot = catalogue.of(store, clock, demo.tenant).await.unwrap();
+    let local = snapshot.backends.iter().find(|it| it.name == "local").unwrap();
+    assert_eq!(local.base_url, "http://127.0.0.1:10/v1");
     world.end().await;
 }

@@ -110,7 +110,7 @@ async fn a_backend_that_is_not_there_costs_nothing() {
     // Bound and let go: nobody listens there.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     world.vendor(&format!("http://{gone}/v1"), BackendProfile::default()).await;
-    let refused = world.sample(super::world::says("hello")).await.unwrap_err();
+    let refused = world.sample(says("hello")).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable);
     assert_eq!(world.entry().await.kind(), EntryKind::Void);
     world.close().await;
