@@ -3,7 +3,6 @@
 use bursar::{
     admin::demo::{Extra, seed},
     domain::{
-        fault::Fault,
         money::Amount,
         price::{Price, Prices},
     },
