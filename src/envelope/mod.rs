@@ -57,6 +57,9 @@ pub async fn open(
     let grant = grant.ok_or(Refusal::NoGrant)?;
     let allowance = wish.or(&grant.default_envelope);
     within(&allowance, &grant.max_envelope)?;
+    if wish.landing.is_some() {
+        reserve_fits(&allowance)?;
+    }
     let parties = Parties {
         tenant: host.tenant,
         host: host.host,
@@ -103,6 +106,15 @@ fn within(wanted: &Allowance, most: &Allowance) -> Result<(), Fault> {
         return beyond("tokens");
     }
     Ok(())
+}
+
+/// Refuses to keep more for a last call than there is. Where the host named no landing it
+/// is the grant's, which its own default can pay for.
+fn reserve_fits(wanted: &Allowance) -> Result<(), Fault> {
+    if wanted.landing.is_none_or(|it| it.reserve <= wanted.money) {
+        return Ok(());
+    }
+    Err(Fault::invalid("limits.landing.reserve", "must be at most the envelope's money"))
 }
 
 /// Who looks at envelopes.
