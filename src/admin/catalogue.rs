@@ -8,8 +8,10 @@ use crate::{
     domain::{
         draft,
         fault::Fault,
+        fx::AHEAD_DAYS_MAX,
         ids::{BackendId, PriceVersionId},
         model::{Backend, Model},
+        period::days_since,
         price::Prices,
     },
     identity::OperatorCaller,
@@ -143,7 +145,8 @@ async fn offered(tx: &mut Tx, right: &OperatorCaller, id: uuid::Uuid) -> Result<
     Ok(Offered { backend: names.remove(&model.backend).unwrap_or_default(), model })
 }
 
-/// Sets what the tenant's currency buys, from the next call on.
+/// Sets what the tenant's currency buys, from the next call on. A fixing that lies
+/// ahead is refused: its age is what adds a buffer.
 pub async fn set_fx_rate(
     desk: Desk<'_>,
     right: &OperatorCaller,
@@ -151,6 +154,9 @@ pub async fn set_fx_rate(
 ) -> Result<FxRate, Fault> {
     let tenant = right.tenant.id;
     let draft::FxRate { currency: _, usd_nanos_per_unit, fixing_date } = wanted;
+    if days_since(fixing_date, desk.clock.now()) < -AHEAD_DAYS_MAX {
+        return Err(Fault::invalid("fx_rate.fixing_date", "must not lie in the future"));
+    }
     let rate = FxRate { id: desk.clock.id(), usd_nanos_per_unit, fixing_date };
     let mut tx = desk.store.report_tx(tenant).await?;
     rows::add_fx_rate(&mut tx, tenant, &rate).await?;

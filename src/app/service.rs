@@ -15,6 +15,7 @@ use crate::{
     catalogue::{Catalogue, Connections},
     clock::Clock,
     config::Config,
+    domain::fault::chain,
     identity::shed::{Rates, Shed},
     store::{self, Store},
     tasks::Tasks,
@@ -43,6 +44,8 @@ pub struct Running {
     health: Health,
     calls: Tasks,
     cut: CancellationToken,
+    /// Tells health at the door; then what runs may end.
+    draining: CancellationToken,
     stop_doors: CancellationToken,
     doors: JoinSet<Result<()>>,
     duties: JoinSet<()>,
@@ -62,7 +65,7 @@ impl Running {
         })
         .context("database_url")?;
         let health = Health::default();
-        follow_clock(&store, &clock, &health).await;
+        let answers = follow_clock((&store, &clock, &health), true).await;
         let lanes_wanted = usize::try_from(config.lanes).unwrap_or(1);
         let (engine, lane_list) = Engine::new(&store, &clock, lanes_wanted);
         let mut lanes = JoinSet::new();
@@ -85,12 +88,13 @@ impl Running {
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
-        duties.spawn(watch_clock(store, clock, health.clone()));
+        duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
         let calls = Tasks::default();
-        let stop_doors = CancellationToken::new();
+        let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
+        let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests), (&calls, &cut, &stop_doors), &health).await?;
+            open_doors(config, (&services, requests), (&calls, stops), &health).await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -100,6 +104,7 @@ impl Running {
             health,
             calls,
             cut,
+            draining,
             stop_doors,
             doors,
             duties,
@@ -120,6 +125,7 @@ impl Running {
     /// cuts the rest, settles all, and only then lets go of the database.
     pub async fn stop(mut self) {
         self.health.set_serving(false);
+        self.draining.cancel();
         self.calls.close();
         let running = self.calls.running();
         tracing::info!(running, "shutting down: no new calls");
@@ -151,10 +157,13 @@ impl Running {
     }
 }
 
+/// Cuts calls, tells that no new ones are taken, closes the doors.
+type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a CancellationToken);
+
 async fn open_doors(
     config: &Config,
     (services, requests): (&Services, Requests),
-    (calls, cut, stop): (&Tasks, &CancellationToken, &CancellationToken),
+    (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
     let bind = |at: SocketAddr, name: &'static str| async move {
@@ -178,6 +187,7 @@ async fn open_doors(
         requests,
         tasks: calls.clone(),
         body_mib_in_flight: config.body_mib_in_flight,
+        draining: draining.clone(),
     };
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
@@ -191,16 +201,17 @@ fn vault(config: &Config) -> Result<Option<Vault>> {
     keys.transpose().context("vault_key")
 }
 
-async fn watch_clock(store: Store, clock: Clock, health: Health) {
+async fn watch_clock(store: Store, clock: Clock, health: Health, mut answers: bool) {
     loop {
         clock.sleep(CLOCK_CHECK).await;
-        follow_clock(&store, &clock, &health).await;
+        answers = follow_clock((&store, &clock, &health), answers).await;
     }
 }
 
 /// Postgres' time is the time. A clock that is off by more than a second makes the
-/// replica unready; what it does meanwhile is right all the same.
-async fn follow_clock(store: &Store, clock: &Clock, health: &Health) {
+/// replica unready; what it does meanwhile is right all the same. Returns whether the
+/// database answers, and logs where that is not as it was.
+async fn follow_clock((store, clock, health): (&Store, &Clock, &Health), answered: bool) -> bool {
     let before = clock.monotonic();
     match store.clock_ahead_ms(clock.own_unix_ms()).await {
         Ok(ahead) => {
@@ -210,10 +221,17 @@ async fn follow_clock(store: &Store, clock: &Clock, health: &Health) {
             clock.set_offset_ms(ahead);
             health.set_database(true);
             health.set_clock_off_ms(ahead);
+            if !answered {
+                tracing::info!("the database answers again");
+            }
+            true
         }
         Err(it) => {
-            tracing::warn!(error = %it, "the database does not answer");
+            if answered {
+                tracing::warn!(error = chain(&it), "the database does not answer");
+            }
             health.set_database(false);
+            false
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::{
     clock::Clock,
     domain::{
         entry::{EntryKind, Truth},
+        fault::chain,
         ids::{HoldId, TenantId},
     },
     store::{self, Store, holds},
@@ -17,6 +18,9 @@ use crate::{
 
 /// Between two looks when there was nothing to do.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Between two looks while they fail: longer each time, up to this.
+const PAUSE_MAX: Duration = Duration::from_secs(30);
 
 /// Holds looked up at a time.
 const SWEEP_MAX: i64 = 500;
@@ -26,17 +30,34 @@ const AT_ONCE: usize = 4;
 
 /// Sweeps for ever. Several replicas may: a hold ends once, whoever ends it.
 pub async fn run(store: Store, clock: Clock, engine: Engine) {
+    let mut failing = None;
     loop {
-        match sweep(&store, &engine).await {
-            Ok(0) => {}
+        failing = match sweep(&store, &engine).await {
             Ok(ended) => {
-                tracing::warn!(ended, "expired holds were settled at their full amount");
-                continue;
+                if failing.is_some() {
+                    tracing::info!("the sweep for expired holds works again");
+                }
+                if ended > 0 {
+                    tracing::warn!(ended, "expired holds were settled at their full amount");
+                    failing = None;
+                    continue;
+                }
+                None
             }
-            Err(it) => tracing::warn!(error = %it, "the sweep for expired holds failed"),
-        }
-        clock.sleep(PAUSE).await;
+            Err(it) => Some(again_after(failing, &it)),
+        };
+        clock.sleep(failing.unwrap_or(PAUSE)).await;
     }
+}
+
+/// How long to wait after a failure, given the pause after the one before. Only the
+/// first of a row is logged.
+fn again_after(before: Option<Duration>, error: &Error) -> Duration {
+    let Some(before) = before else {
+        tracing::warn!(error = chain(error), "the sweep for expired holds failed");
+        return PAUSE;
+    };
+    before.saturating_mul(2).min(PAUSE_MAX)
 }
 
 /// Ends at most `SWEEP_MAX` expired holds, from the tables alone, and returns how

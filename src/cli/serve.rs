@@ -13,6 +13,7 @@ use super::{
 use crate::{
     app::{doctor, service::Running, signals},
     config::Config,
+    domain::fault::chain,
     store,
 };
 
@@ -109,18 +110,6 @@ pub(super) async fn migrate(args: Migrate, output: &mut Output<'_>) -> Result<Ex
     let (_, applied) = store::migrate::versions(&args.database_url).await.map_err(failed)?;
     output.write(&format!("The schema is up to date: {applied} migrations.\n"))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(it) = next {
-        text.push_str(": ");
-        text.push_str(&it.to_string());
-        next = it.source();
-    }
-    text
 }
 
 #[derive(Serialize)]

@@ -74,6 +74,18 @@ pub enum Fault {
     Internal,
 }
 
+/// An error with its causes, in one line: for logs and terminals.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(it) = next {
+        text.push_str(": ");
+        text.push_str(&it.to_string());
+        next = it.source();
+    }
+    text
+}
+
 impl Fault {
     /// A field that is missing, malformed or out of range.
     pub fn invalid(field: impl Into<String>, problem: impl Into<String>) -> Self {

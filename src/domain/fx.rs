@@ -35,9 +35,13 @@ pub struct Cost {
     pub buffer: Amount,
 }
 
-/// The buffer for a rate of this age: a stale rate costs more and is never refused.
+/// Days that a fixing may lie ahead: somewhere it is tomorrow already.
+pub const AHEAD_DAYS_MAX: i32 = 1;
+
+/// The buffer for a rate of this age: a stale rate costs more and is never refused. One
+/// from days to come is as good as stale, or it would count as fresh for too long.
 pub const fn buffer_for_age(days: i32) -> u32 {
-    if days > FRESH_DAYS { BUFFER_BASIS_POINTS } else { 0 }
+    if days > FRESH_DAYS || days < -AHEAD_DAYS_MAX { BUFFER_BASIS_POINTS } else { 0 }
 }
 
 impl FxQuote {

@@ -5,6 +5,8 @@ pub mod reserve;
 mod scope;
 pub mod standing;
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use uuid::Uuid;
 
@@ -18,7 +20,7 @@ use crate::{
         envelope::{Allowance, Left, Lifetime},
         fault::Fault,
         hold::Parties,
-        ids::{EnvelopeId, GrantId, HostId, TenantId},
+        ids::{EnvelopeId, GrantId, HostId, ServerId, TenantId, UserId},
         limit::{Limit, LimitKind, Owner},
         money::Amount,
         outcome::{Bounded, LimitStatus, Refusal},
@@ -57,6 +59,9 @@ pub async fn open(
     let grant = grant.ok_or(Refusal::NoGrant)?;
     let allowance = wish.or(&grant.default_envelope);
     within(&allowance, &grant.max_envelope)?;
+    if wish.landing.is_some() {
+        reserve_fits(&allowance)?;
+    }
     let parties = Parties {
         tenant: host.tenant,
         host: host.host,
@@ -103,6 +108,15 @@ fn within(wanted: &Allowance, most: &Allowance) -> Result<(), Fault> {
         return beyond("tokens");
     }
     Ok(())
+}
+
+/// Refuses to keep more for a last call than there is. Where the host named no landing it
+/// is the grant's, which its own default can pay for.
+fn reserve_fits(wanted: &Allowance) -> Result<(), Fault> {
+    if wanted.landing.is_none_or(|it| it.reserve <= wanted.money) {
+        return Ok(());
+    }
+    Err(Fault::invalid("limits.landing.reserve", "must be at most the envelope's money"))
 }
 
 /// Who looks at envelopes.
@@ -158,10 +172,8 @@ pub async fn list(
         };
         filter.server = Some(id.uuid());
     }
-    let mut views = Vec::new();
-    for envelope in envelopes::list(&mut tx, viewer.tenant, filter, page).await? {
-        views.push(view(&mut tx, envelope).await?);
-    }
+    let found = envelopes::list(&mut tx, viewer.tenant, filter, page).await?;
+    let views = views(&mut tx, viewer.tenant, found).await?;
     store::commit(tx).await?;
     Ok(views)
 }
@@ -178,11 +190,38 @@ async fn visible(
 }
 
 async fn view(tx: &mut store::Tx, envelope: envelopes::Envelope) -> Result<View, store::Error> {
-    let parties = &envelope.parties;
-    let (user, server) = identity::names(tx, parties).await?;
-    let limits = limits::of_envelope(tx, parties.tenant, parties.envelope).await?;
+    let tenant = envelope.parties.tenant;
+    let mut views = views(tx, tenant, vec![envelope]).await?;
+    views.pop().ok_or(store::Error::Unreadable("envelopes"))
+}
+
+/// Envelopes of a tenant with all that is shown of them, however many, in one look at
+/// each table.
+async fn views(
+    tx: &mut store::Tx,
+    tenant: TenantId,
+    found: Vec<envelopes::Envelope>,
+) -> Result<Vec<View>, store::Error> {
+    let users: Vec<UserId> = found.iter().map(|it| it.parties.user).collect();
+    let servers: Vec<ServerId> = found.iter().map(|it| it.parties.server).collect();
+    let ids: Vec<EnvelopeId> = found.iter().map(|it| it.life.id).collect();
+    let users = identity::user_names(tx, tenant, &users).await?;
+    let servers = identity::server_names(tx, tenant, &servers).await?;
+    let mut limits: HashMap<Owner, Vec<Limit>> = HashMap::new();
+    for it in limits::of_envelopes(tx, tenant, &ids).await? {
+        limits.entry(it.owner).or_default().push(it);
+    }
     let now = store::now(tx).await?;
-    Ok(View { envelope, user, server, limits, now })
+    // Erased people and servers leave their envelopes behind.
+    let known = |name: Option<&String>| name.cloned().unwrap_or_else(|| "(erased)".to_owned());
+    let view = |envelope: envelopes::Envelope| View {
+        user: known(users.get(&envelope.parties.user)),
+        server: known(servers.get(&envelope.parties.server)),
+        limits: limits.remove(&Owner::Envelope(envelope.life.id)).unwrap_or_default(),
+        envelope,
+        now,
+    };
+    Ok(found.into_iter().map(view).collect())
 }
 
 /// An envelope's seconds, as a limit.

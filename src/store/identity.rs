@@ -8,7 +8,6 @@ use uuid::Uuid;
 use super::{Error, instant::Instant};
 use crate::domain::{
     credential::{Credential, Role},
-    hold::Parties,
     ids::{HostId, ServerId, TenantId, UserId},
     money::Currency,
     tenant::Tenant,
@@ -271,24 +270,6 @@ pub(crate) async fn server(
     .fetch_optional(connection)
     .await?;
     Ok(id.map(Into::into))
-}
-
-/// The user and the server of a call, as hosts know them.
-pub(crate) async fn names(
-    connection: &mut PgConnection,
-    parties: &Parties,
-) -> Result<(String, String), Error> {
-    let names = sqlx::query_as(
-        "select u.external_id, s.external_id from users u, servers s
-         where u.tenant_id = $1 and u.user_id = $2 and s.tenant_id = $1 and s.server_id = $3",
-    )
-    .bind(parties.tenant.uuid())
-    .bind(parties.user.uuid())
-    .bind(parties.server.uuid())
-    .fetch_optional(connection)
-    .await?;
-    // Erased people and servers leave their envelopes and the ledger behind.
-    Ok(names.unwrap_or_else(|| ("(erased)".to_owned(), "(erased)".to_owned())))
 }
 
 /// What hosts call these users.

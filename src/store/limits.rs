@@ -51,6 +51,21 @@ pub(crate) async fn of_envelope(
     rows.iter().map(limit).collect()
 }
 
+/// The limits of these envelopes, in no order.
+pub(crate) async fn of_envelopes(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    envelopes: &[EnvelopeId],
+) -> Result<Vec<Limit>, Error> {
+    let ids: Vec<Uuid> = envelopes.iter().map(|it| it.uuid()).collect();
+    let rows = sqlx::query("select * from limits where tenant_id = $1 and envelope_id = any ($2)")
+        .bind(tenant.uuid())
+        .bind(ids)
+        .fetch_all(connection)
+        .await?;
+    rows.iter().map(limit).collect()
+}
+
 /// The limits with these ids, as far as they exist.
 pub(crate) async fn by_id(
     connection: &mut PgConnection,

@@ -1,6 +1,7 @@
 //! From a request's metadata to a right. What else the metadata says of tenant,
 //! user and server is only compared, never believed.
 
+use http::HeaderMap;
 use tonic::{
     Status,
     metadata::{MetadataMap, MetadataValue},
@@ -10,7 +11,7 @@ use tonic_types::StatusExt;
 use super::{state::Services, status::MCP_ERROR_CODE};
 use crate::{
     domain::{fault::Fault, ids::TenantId},
-    identity::{Caller, authenticate},
+    identity::{Caller, authenticate, key::Key},
 };
 
 const AUTHORIZATION: &str = "authorization";
@@ -35,7 +36,7 @@ where
 /// Who asks, whatever their role, unless they come too fast. A missing, repeated,
 /// malformed, unknown, expired or revoked key all look the same.
 pub async fn caller(services: &Services, metadata: &MetadataMap) -> Result<Caller, Status> {
-    let caller = authenticate(&services.store, bearer(metadata)).await?;
+    let caller = authenticate(&services.store, bearer(metadata.as_ref())).await?;
     services.shed.key(caller.credential.id)?;
     agree(metadata, TENANT, |it| is_tenant(it, caller.tenant.id))?;
     Ok(caller)
@@ -48,9 +49,15 @@ pub fn parties_agree(metadata: &MetadataMap, user: &str, server: &str) -> Result
     agree(metadata, SERVER, |it| it == server.as_bytes())
 }
 
+/// Whether there is a key that could be one, known or not: what can be told before a
+/// byte of the body is read.
+pub(super) fn bears_a_key(headers: &HeaderMap) -> bool {
+    bearer(headers).is_some_and(|it| it.parse::<Key>().is_ok())
+}
+
 /// The key, if there is exactly one. The scheme's name may be in any case.
-fn bearer(metadata: &MetadataMap) -> Option<&str> {
-    let mut all = metadata.get_all(AUTHORIZATION).iter();
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut all = headers.get_all(AUTHORIZATION).iter();
     let only = all.next().filter(|_| all.next().is_none())?;
     let (scheme, key) = only.to_str().ok()?.split_once(' ')?;
     let fits = scheme.eq_ignore_ascii_case("bearer") && key.len() <= HEADER_BYTES_MAX;

@@ -23,7 +23,7 @@ use crate::{
         self, Stop, View, Viewer,
         reserve::{Desk, Most, Reserved, Settlement, Wish},
     },
-    identity::HostCaller,
+    identity::{Caller, HostCaller},
     proto::{self, envelope_service_server::EnvelopeService},
     tasks::Tasks,
 };
@@ -58,6 +58,7 @@ impl EnvelopeService for Envelopes {
         convert::label("request_id", &body.request_id)?;
         let user = convert::id("user", &body.user)?;
         let server = convert::id("server", &body.server)?;
+        self.services.shed.server(host.tenant, &server)?;
         let limits = body.limits.as_ref();
         let wish = convert::envelope::partial_allowance("limits", limits, host.currency)?;
         let gone = CancellationToken::new();
@@ -113,7 +114,7 @@ impl EnvelopeService for Envelopes {
         request: Request<proto::CloseEnvelopeRequest>,
     ) -> Result<Response<proto::Envelope>, Status> {
         let (metadata, _, body) = request.into_parts();
-        let (viewer, currency) = self.viewer(&metadata).await?;
+        let (viewer, currency) = self.closer(&metadata).await?;
         let id = envelope_id(&body.name, viewer.tenant)?;
         let view = envelope::close(&self.services.store, viewer, id).await?;
         Ok(Response::new(to_wire(&view, viewer.tenant, currency)))
@@ -127,6 +128,7 @@ impl EnvelopeService for Envelopes {
         let host = self.host(&metadata).await?;
         auth::parties_agree(&metadata, &body.user, &body.server)?;
         let wish = wish(&body, host.currency)?;
+        self.services.shed.server(host.tenant, &wish.server)?;
         let reserved = match self.desk().reserve(&host, &wish).await {
             Ok(it) => reservation(&it, host.tenant, host.currency),
             Err(Stop::Refused(it)) => proto::Reservation {
@@ -177,14 +179,16 @@ impl Envelopes {
 
     /// A host sees its own envelopes, operators and finance all of the tenant's.
     async fn viewer(&self, metadata: &MetadataMap) -> Result<(Viewer, Currency), Status> {
+        viewer(auth::caller(&self.services, metadata).await?)
+    }
+
+    /// A host closes its own envelopes, operators any; finance only reads.
+    async fn closer(&self, metadata: &MetadataMap) -> Result<(Viewer, Currency), Status> {
         let caller = auth::caller(&self.services, metadata).await?;
-        let (tenant, currency) = (caller.tenant.id, caller.tenant.currency);
-        let host = match caller.credential.role {
-            Role::Host => Some(HostCaller::try_from(caller)?.host),
-            Role::Operator | Role::Finance => None,
-            Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }.into()),
-        };
-        Ok((Viewer { tenant, host }, currency))
+        if caller.credential.role == Role::Finance {
+            return Err(Fault::WrongRole { needed: Role::Host.word() }.into());
+        }
+        viewer(caller)
     }
 
     /// Does `work`, once if it bears an id, in a task that outlives a caller who goes
@@ -210,6 +214,16 @@ impl Envelopes {
         let Services { store, clock, engine, catalogue, .. } = self.services.clone();
         Desk { store, engine, clock, catalogue }
     }
+}
+
+fn viewer(caller: Caller) -> Result<(Viewer, Currency), Status> {
+    let (tenant, currency) = (caller.tenant.id, caller.tenant.currency);
+    let host = match caller.credential.role {
+        Role::Host => Some(HostCaller::try_from(caller)?.host),
+        Role::Operator | Role::Finance => None,
+        Role::Platform => return Err(Fault::WrongRole { needed: Role::Host.word() }.into()),
+    };
+    Ok((Viewer { tenant, host }, currency))
 }
 
 /// Opening without a grant is a precondition that is not met: there is no reply in
@@ -264,8 +278,6 @@ fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault>
             Most::Money(money, input.saturating_add(output))
         }
     };
-    let seconds = if body.seconds == 0 { HOLD_SECONDS } else { body.seconds };
-    let seconds = within("seconds", seconds, HOLD_SECONDS_MAX)?;
     Ok(Wish {
         user: convert::id("user", &body.user)?,
         server: convert::id("server", &body.server)?,
@@ -277,8 +289,16 @@ fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault>
             }
         },
         most,
-        time: Duration::from_secs(seconds),
+        time: Duration::from_secs(hold_seconds(body.seconds)?),
     })
+}
+
+/// How long a hold is to stand; 0 leaves it to us.
+fn hold_seconds(wanted: i64) -> Result<u64, Fault> {
+    let seconds = if wanted == 0 { HOLD_SECONDS } else { wanted };
+    let fine = u64::try_from(seconds).ok().filter(|_| seconds <= HOLD_SECONDS_MAX);
+    let problem = || format!("must be from 1 to {HOLD_SECONDS_MAX}, or 0 for {HOLD_SECONDS}");
+    fine.ok_or_else(|| Fault::invalid("seconds", problem()))
 }
 
 fn reservation(it: &Reserved, tenant: TenantId, currency: Currency) -> proto::Reservation {

@@ -40,11 +40,13 @@ pub struct Doors {
     pub tasks: Tasks,
     /// Mebibytes of request bodies under way at once.
     pub body_mib_in_flight: u32,
+    /// When health is to say that no new calls are taken.
+    pub draining: CancellationToken,
 }
 
 /// Serves until `stop`, then lets running requests end.
 pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken) -> Result<()> {
-    let Doors { services, broker, requests, tasks, body_mib_in_flight } = parts;
+    let Doors { services, broker, requests, tasks, body_mib_in_flight, draining } = parts;
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_service_status("", tonic_health::ServingStatus::Serving).await;
     let reflection = tonic_reflection::server::Builder::configure()
@@ -76,8 +78,12 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
     let until = {
         let stop = stop.clone();
         async move {
-            stop.cancelled().await;
+            tokio::select! {
+                () = draining.cancelled() => {}
+                () = stop.cancelled() => {}
+            }
             health.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+            stop.cancelled().await;
         }
     };
     let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));

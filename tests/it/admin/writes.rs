@@ -288,12 +288,12 @@ async fn a_new_price_and_a_new_rate_hold_at_once() {
     let rate = proto::FxRate {
         currency_code: "EUR".to_owned(),
         usd_per_unit: "1.085".to_owned(),
-        fixing_date: "2026-11-27".to_owned(),
+        fixing_date: "2024-11-27".to_owned(),
         ..Default::default()
     };
     let request = proto::SetFxRateRequest { fx_rate: Some(rate) };
     let set = world.admin.set_fx_rate(with_key(key, request)).await.unwrap().into_inner();
-    assert_eq!((set.usd_per_unit.as_str(), set.fixing_date.as_str()), ("1.085", "2026-11-27"));
+    assert_eq!((set.usd_per_unit.as_str(), set.fixing_date.as_str()), ("1.085", "2024-11-27"));
     let after = catalogue.of(store, clock, tenant).await.unwrap();
     assert_eq!(after.fx.unwrap().usd_nanos_per_unit, 1_085_000_000);
     assert_eq!(after.models[0].price.unwrap().1.input.pico_usd(), 750_000);
@@ -342,4 +342,37 @@ async fn pages_of_a_list_lose_nothing_and_end() {
     let status = world.admin.list_users(with_key(&org.operator, request)).await.unwrap_err();
     assert_eq!(status.code(), Code::InvalidArgument);
     world.end().await;
+}
+
+#[tokio::test]
+async fn a_rate_of_days_to_come_is_refused() {
+    let world = World::new();
+    let org = world.org("Acme", "EUR").await;
+    let today = world.services.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    for (days, fine) in [(1, true), (3, false), (400, false)] {
+        let rate = proto::FxRate {
+            currency_code: "EUR".to_owned(),
+            usd_per_unit: "1.085".to_owned(),
+            fixing_date: today.checked_add(jiff::Span::new().days(days)).unwrap().to_string(),
+            ..Default::default()
+        };
+        let request = proto::SetFxRateRequest { fx_rate: Some(rate) };
+        let set = world.admin.set_fx_rate(with_key(&org.operator, request)).await;
+        match set {
+            Ok(_) => assert!(fine, "{days} days ahead"),
+            Err(it) => {
+                assert!(!fine, "{days} days ahead: {it}");
+                let bad = it.get_details_bad_request().unwrap();
+                assert_eq!(bad.field_violations[0].field, "fx_rate.fixing_date");
+            }
+        }
+    }
+    world.end().await;
+}
+
+#[test]
+fn a_rate_that_is_too_old_or_not_yet_due_adds_a_buffer() {
+    use bursar::domain::fx::buffer_for_age;
+    assert_eq!([-1, 0, 4].map(buffer_for_age), [0; 3]);
+    assert_eq!([i32::MIN, -2, 5, i32::MAX].map(buffer_for_age), [200; 4]);
 }

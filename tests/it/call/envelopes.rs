@@ -121,6 +121,21 @@ async fn closing_an_envelope_lets_the_running_call_end() {
     world.close().await;
 }
 
+#[tokio::test]
+async fn finance_sees_an_envelope_but_cannot_close_it() {
+    let world = World::start().await;
+    let envelope = world.open(limits(5, 60, 100_000_000)).await;
+    let get = proto::GetEnvelopeRequest { name: envelope.clone() };
+    world.envelopes().get_envelope(world.finance(get)).await.unwrap();
+    let close = || CloseEnvelopeRequest { name: envelope.clone() };
+    let refused = world.envelopes().close_envelope(world.finance(close())).await.unwrap_err();
+    assert_eq!(refused.code(), Code::PermissionDenied);
+    assert_eq!(world.envelope(&envelope).await.state(), EnvelopeState::Open);
+    let closed = world.envelopes().close_envelope(world.operator(close())).await.unwrap();
+    assert_eq!(closed.get_ref().state(), EnvelopeState::Closed);
+    world.close().await;
+}
+
 /// What a caller may tell apart of an error.
 fn seen(it: &Status) -> (Code, String, Vec<u8>) {
     (it.code(), it.message().to_owned(), it.details().to_vec())
@@ -264,6 +279,13 @@ async fn an_envelope_beyond_the_grant_is_refused_with_the_field() {
             EnvelopeLimits { money: Some(money(1_000_000_001)), ..Default::default() },
         ),
         ("limits.tokens", EnvelopeLimits { tokens: Some(1_001), ..Default::default() }),
+        (
+            "limits.landing.reserve",
+            EnvelopeLimits {
+                landing: Some(proto::Landing { reserve: Some(money(1_000_000_001)), tokens: 1 }),
+                ..Default::default()
+            },
+        ),
         ("limits.calls", EnvelopeLimits { calls: Some(0), ..Default::default() }),
         ("limits.seconds", EnvelopeLimits { seconds: Some(-1), ..Default::default() }),
         (

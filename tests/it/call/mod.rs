@@ -4,6 +4,7 @@ mod binary;
 mod budgets;
 mod canary;
 mod cuts;
+mod doors;
 mod envelopes;
 mod gone;
 mod landing;
