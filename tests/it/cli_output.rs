@@ -395,7 +395,10 @@ async fn an_error_is_one_line_that_says_how_to_mend_it_and_never_the_key() {
             run("http://127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await,
             "is bursar running there?",
         ),
-        (run("127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await, "must be a URL such as"),
+        (
+            run("127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await,
+            "give --endpoint http://127.0.0.1:1",
+        ),
         (run(&endpoint, "bk_wr\u{f6}ng\n", &sample(&["hello"])).await, "the key has characters"),
         (bursar(&fake, &sample(&["--file", "/nowhere.json"])).await, "cannot read /nowhere.json"),
     ];
