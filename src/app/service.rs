@@ -228,7 +228,8 @@ async fn follow_clock((store, clock, health): (&Store, &Clock, &Health), answere
         }
         Err(it) => {
             if answered {
-                tracing::warn!(error = chain(&it), "the database does not answer");
+                let why = store.reach().await.err().unwrap_or(it);
+                tracing::warn!(error = chain(&why), "the database does not answer");
             }
             health.set_database(false);
             false

@@ -6,7 +6,8 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, Posting, Price, Tenant,
+    Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, Posting, Price, Server,
+    Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -155,6 +156,14 @@ pub(super) fn credential(it: &Credential) -> Record {
         .with("create_time", Value::text_or_null(&it.create_time))
         .with("expire_time", Value::text_or_null(&it.expire_time))
         .with("revoke_time", Value::text_or_null(&it.revoke_time))
+}
+
+pub(super) fn user(it: &User) -> Record {
+    Record::new().with("name", it.name.clone()).with("user", it.user.clone())
+}
+
+pub(super) fn server(it: &Server) -> Record {
+    Record::new().with("name", it.name.clone()).with("server", it.server.clone())
 }
 
 pub(super) fn tenant(it: &Tenant) -> Record {

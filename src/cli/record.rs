@@ -41,9 +41,16 @@ impl Record {
         self
     }
 
-    /// A field's value; null where there is none of the name.
+    /// A field's value, or with `field.part` a part's; null where there is none of the name.
     pub fn get(&self, name: &str) -> &Value {
-        self.0.iter().find(|(it, _)| *it == name).map_or(&Value::Null, |(_, value)| value)
+        let (field, part) =
+            name.split_once('.').map_or((name, None), |(it, part)| (it, Some(part)));
+        let found = self.0.iter().find(|(it, _)| *it == field).map(|(_, value)| value);
+        match (found, part) {
+            (Some(Value::Record(it)), Some(part)) => it.get(part),
+            (Some(it), None) => it,
+            (Some(_), Some(_)) | (None, _) => &Value::Null,
+        }
     }
 
     /// Lines of `name  value` for a person, without what is null or empty.

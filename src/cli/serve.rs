@@ -43,6 +43,8 @@ The configuration file and the environment know, each with a good default but th
   drain_seconds           BURSAR_DRAIN_SECONDS         20
   vault_key               BURSAR_VAULT_KEY             none: 32 bytes in base64, or up to 4
                                                        with commas, the newest first
+  scripted_backend        BURSAR_SCRIPTED_BACKEND      false; true lets prompts script their
+                                                       answers: never in production
 
 A request that bears a request_id is answered once: repeated within ten minutes it gets
 the same reply and costs nothing. Replies are kept sealed with vault_key. Without one they

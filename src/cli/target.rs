@@ -98,6 +98,13 @@ impl Target {
     pub fn resolve(self, role: Role, ready: Option<&Ready>) -> Result<Resolved, Stop> {
         let given = |it: Option<String>| it.filter(|it| !it.trim().is_empty());
         let (endpoint, key) = (given(self.endpoint), given(self.key));
+        if let Some(bare) =
+            endpoint.as_deref().filter(|it| !it.contains("://") && !it.contains('@'))
+        {
+            return Err(Stop::new(format!(
+                "the endpoint lacks http:// or https://: give --endpoint http://{bare}"
+            )));
+        }
         let same = |it: &&Ready| {
             let trimmed = |it: &str| it.trim_end_matches('/').to_owned();
             endpoint.as_deref().is_none_or(|given| trimmed(given) == trimmed(&it.grpc))

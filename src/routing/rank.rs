@@ -62,7 +62,7 @@ fn reasons(it: &Candidate<'_>, wishes: &Preferences, cheapest: i128) -> Vec<Stri
         None => {}
     }
     reasons.push(format!(
-        "price {} of 1000, speed {} of 100, intelligence {} of 100",
+        "cheapness {} of 1000, speed {} of 100, intelligence {} of 100",
         cheapness(it, cheapest),
         it.model.speed,
         it.model.intelligence

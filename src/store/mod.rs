@@ -118,6 +118,12 @@ impl Store {
         Ok(self.lane.connect().await?)
     }
 
+    /// Connects once past the pools, which only say that they waited in vain.
+    pub async fn reach(&self) -> Result<(), Error> {
+        let connected = tokio::time::timeout(ACQUIRE, self.lane_connection()).await;
+        connected.unwrap_or_else(|_| Err(Error::Unreachable(sqlx::Error::PoolTimedOut))).map(drop)
+    }
+
     /// Whether Postgres answers, and by how many milliseconds its clock is ahead
     /// of `unix_ms`.
     pub async fn clock_ahead_ms(&self, unix_ms: i64) -> Result<i64, Error> {

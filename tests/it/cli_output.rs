@@ -190,6 +190,14 @@ fn a_dev_key_is_never_sent_to_another_service() {
 }
 
 #[test]
+fn an_endpoint_without_a_scheme_is_told_what_it_lacks() {
+    let bare = target(Some("127.0.0.1:17420"), None);
+    let refused = format!("{:?}", bare.resolve(Role::Host, Some(&ready())).err().unwrap());
+    assert!(refused.contains("--endpoint http://127.0.0.1:17420"), "{refused}");
+    assert!(!refused.contains("--key"), "{refused}");
+}
+
+#[test]
 fn the_data_directory_is_where_the_user_keeps_data() {
     let with = |is_root, variables: &[(&str, &str)]| {
         let find = |name: &str| {
@@ -213,6 +221,11 @@ fn an_administrators_flags_are_read() {
         "admin grant create --user a --server s --calls 20 --seconds 120 --money 0.50 --model m",
         "admin budget create --period month --tokens 100",
         "admin budget list --limit 5",
+        "admin user list",
+        "admin server list --limit 5",
+        "admin grant list --json",
+        "admin backend list",
+        "admin model list",
         "admin budget delete tenants/t/budgets/b",
         "admin backend create local --base-url http://127.0.0.1:1/v1",
         "admin model create m --backend local --context-tokens 8192 --max-output-tokens 1024 \
@@ -382,7 +395,10 @@ async fn an_error_is_one_line_that_says_how_to_mend_it_and_never_the_key() {
             run("http://127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await,
             "is bursar running there?",
         ),
-        (run("127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await, "must be a URL such as"),
+        (
+            run("127.0.0.1:1", "bk_wrong", &sample(&["hello"])).await,
+            "give --endpoint http://127.0.0.1:1",
+        ),
         (run(&endpoint, "bk_wr\u{f6}ng\n", &sample(&["hello"])).await, "the key has characters"),
         (bursar(&fake, &sample(&["--file", "/nowhere.json"])).await, "cannot read /nowhere.json"),
     ];

@@ -2,7 +2,10 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{super::describe, super::stop::Stop, Shown};
+use super::{
+    super::{allowance::Listing, describe, stop::Stop},
+    Shown, list,
+};
 use crate::{
     client::{Client, Error},
     proto::{
@@ -16,6 +19,8 @@ use crate::{
 pub enum BackendAction {
     /// Add one
     Create(Box<CreateBackend>),
+    /// List them
+    List(Listing),
 }
 
 /// The arguments of `backend create`.
@@ -72,6 +77,8 @@ pub enum Kind {
 pub enum ModelAction {
     /// Add one with its price
     Create(Box<CreateModel>),
+    /// List them, with their prices in USD per million tokens
+    List(Listing),
 }
 
 /// The arguments of `model create`.
@@ -166,8 +173,11 @@ pub enum FxAction {
     },
 }
 
-pub(super) async fn create_backend(client: &Client, it: BackendAction) -> Result<Shown, Stop> {
-    let BackendAction::Create(it) = it;
+pub(super) async fn backend(client: &Client, it: BackendAction) -> Result<Shown, Stop> {
+    let it = match it {
+        BackendAction::Create(it) => it,
+        BackendAction::List(listing) => return list::backends(client, listing).await,
+    };
     let backend = Backend {
         backend: it.backend,
         kind: BackendKind::from(it.kind).into(),
@@ -188,8 +198,11 @@ pub(super) async fn create_backend(client: &Client, it: BackendAction) -> Result
     Ok(Shown::One(describe::backend(&made.into_inner())))
 }
 
-pub(super) async fn create_model(client: &Client, it: ModelAction) -> Result<Shown, Stop> {
-    let ModelAction::Create(it) = it;
+pub(super) async fn model(client: &Client, it: ModelAction) -> Result<Shown, Stop> {
+    let it = match it {
+        ModelAction::Create(it) => it,
+        ModelAction::List(listing) => return list::models(client, listing).await,
+    };
     let model = Model {
         name: String::new(),
         vendor_model: it.vendor_model.unwrap_or_else(|| it.alias.clone()),

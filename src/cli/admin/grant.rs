@@ -2,7 +2,10 @@
 
 use clap::{Args, Subcommand};
 
-use super::{super::describe, super::stop::Stop, super::words, Shown};
+use super::{
+    super::{allowance::Listing, describe, stop::Stop, words},
+    Shown, list,
+};
 use crate::{
     client::{Client, Error},
     proto::{CreateGrantRequest, EnvelopeLimits, Grant, Money},
@@ -13,6 +16,8 @@ use crate::{
 pub enum Action {
     /// Let a server sample in a user's name, within bounds
     Create(Box<Create>),
+    /// List them, revoked ones too
+    List(Listing),
 }
 
 /// The arguments of `create`.
@@ -63,7 +68,10 @@ pub struct Create {
 }
 
 pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> {
-    let Action::Create(create) = action;
+    let create = match action {
+        Action::Create(it) => it,
+        Action::List(listing) => return list::grants(client, listing).await,
+    };
     let request = CreateGrantRequest { grant: Some(create.grant()) };
     let made = client.admin().create_grant(request).await.map_err(Error::from)?;
     Ok(Shown::One(describe::grant(&made.into_inner())))

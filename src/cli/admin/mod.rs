@@ -2,7 +2,9 @@
 
 mod budget;
 mod catalogue;
+mod directory;
 mod grant;
+mod list;
 mod platform;
 mod tenant;
 
@@ -11,14 +13,11 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 
 use super::{
+    allowance::Listing,
     output::Output,
     record::Record,
     stop::Stop,
     target::{Common, Role},
-};
-use crate::{
-    client::{Client, Error},
-    proto::{CreateServerRequest, CreateUserRequest},
 };
 
 /// The arguments of `admin`.
@@ -84,6 +83,8 @@ pub enum User {
         /// The id that hosts assert
         user: String,
     },
+    /// List them
+    List(Listing),
 }
 
 /// What can be done with servers.
@@ -94,6 +95,8 @@ pub enum Server {
         /// The id that hosts assert
         server: String,
     },
+    /// List them
+    List(Listing),
 }
 
 /// What an action leaves to be shown.
@@ -110,12 +113,12 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
     }
     let (client, _resolved) = args.common.target.connect(Role::Operator).await?;
     let shown = match args.subject {
-        Subject::User(User::Create { user }) => create_user(&client, user).await,
-        Subject::Server(Server::Create { server }) => create_server(&client, server).await,
+        Subject::User(it) => directory::user(&client, it).await,
+        Subject::Server(it) => directory::server(&client, it).await,
         Subject::Grant(it) => grant::run(&client, it).await,
         Subject::Budget(it) => budget::run(&client, it).await,
-        Subject::Backend(it) => catalogue::create_backend(&client, it).await,
-        Subject::Model(it) => catalogue::create_model(&client, it).await,
+        Subject::Backend(it) => catalogue::backend(&client, it).await,
+        Subject::Model(it) => catalogue::model(&client, it).await,
         Subject::Price(it) => catalogue::set_price(&client, it).await,
         Subject::Fx(it) => catalogue::set_fx(&client, it).await,
         Subject::Credential(it) => tenant::credential(&client, it).await,
@@ -130,16 +133,4 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-async fn create_user(client: &Client, user: String) -> Result<Shown, Stop> {
-    let made = client.admin().create_user(CreateUserRequest { user }).await;
-    let made = made.map_err(Error::from)?.into_inner();
-    Ok(Shown::One(Record::new().with("name", made.name).with("user", made.user)))
-}
-
-async fn create_server(client: &Client, server: String) -> Result<Shown, Stop> {
-    let made = client.admin().create_server(CreateServerRequest { server }).await;
-    let made = made.map_err(Error::from)?.into_inner();
-    Ok(Shown::One(Record::new().with("name", made.name).with("server", made.server)))
 }

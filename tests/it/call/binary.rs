@@ -195,6 +195,34 @@ fn a_second_one_on_the_same_data_says_so_and_changes_nothing() {
 }
 
 #[test]
+fn an_operator_sees_what_the_demonstration_set_up() {
+    let broker = Broker::dev(&[]);
+    let list = |subject: &str, json: &[&str]| {
+        let args = [&["admin", subject, "list"], json].concat();
+        let listed = bursar(&broker, &broker.ready.operator_key, &args);
+        assert_eq!(listed.status.code(), Some(0), "{listed:?}");
+        listed
+    };
+    for (subject, words) in [
+        ("user", &["demo-user"][..]),
+        ("server", &["demo-server"]),
+        ("grant", &["demo-user", "demo-server"]),
+        ("backend", &["scripted", "SCRIPTED"]),
+        ("model", &["PRICE.INPUT", "CONTEXT", "scripted-small", "scripted-large"]),
+    ] {
+        let table = String::from_utf8(list(subject, &[]).stdout).unwrap();
+        for word in words {
+            assert!(table.to_uppercase().contains(&word.to_uppercase()), "{word}: {table}");
+        }
+    }
+    let models = said(&list("model", &["--json"]));
+    let first = &models["models"][0];
+    let decimal = first["price"]["input"].as_str().unwrap();
+    let table = String::from_utf8(list("model", &[]).stdout).unwrap();
+    assert!(table.contains(decimal), "{decimal}: {table}");
+}
+
+#[test]
 fn the_commands_of_production_work_on_its_database() {
     let broker = Broker::dev(&[]);
     let url = broker.ready.database_url.as_str();
