@@ -294,11 +294,17 @@ impl Requests {
 
 /// Purges for ever. Several replicas may.
 pub async fn purge(store: Store, clock: Clock) {
+    let mut failing = false;
     loop {
         match sweep(&store).await {
             Ok(purged) if purged >= PURGE_MAX => continue,
-            Ok(_) => {}
-            Err(it) => tracing::warn!(error = %it, "the purge of kept replies failed"),
+            Ok(_) => failing = false,
+            // Once for each time that it begins to fail: the rest is the same news.
+            Err(it) => {
+                if !std::mem::replace(&mut failing, true) {
+                    tracing::warn!(error = %it, "the purge of kept replies failed");
+                }
+            }
         }
         clock.sleep(PURGE_PAUSE).await;
     }
