@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::{Server, server::TcpIncoming};
+use tonic_health::{ServingStatus, server::HealthReporter};
 
 use super::{
     admin::Admin, envelopes::Envelopes, in_flight::InFlight, ledger::Ledger, sampling::Sampling,
@@ -44,16 +45,34 @@ pub struct Doors {
     pub draining: CancellationToken,
 }
 
+/// The services that health speaks of by name, and all of them together.
+const NAMES: [&str; 5] = [
+    "",
+    "bursar.v1.SamplingService",
+    "bursar.v1.EnvelopeService",
+    "bursar.v1.LedgerService",
+    "bursar.v1.AdminService",
+];
+
+async fn say(health: &HealthReporter, status: ServingStatus) {
+    for name in NAMES {
+        health.set_service_status(name, status).await;
+    }
+}
+
 /// Serves until `stop`, then lets running requests end.
 pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken) -> Result<()> {
     let Doors { services, broker, requests, tasks, body_mib_in_flight, draining } = parts;
     let (health, health_service) = tonic_health::server::health_reporter();
-    health.set_service_status("", tonic_health::ServingStatus::Serving).await;
-    let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIPTORS)
-        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
-        .build_v1()
-        .context("reflection")?;
+    say(&health, ServingStatus::Serving).await;
+    let described = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(DESCRIPTORS)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let reflection = described().build_v1().context("reflection")?;
+    // Many clients, Python's among them, still ask in the older version alone.
+    let older_reflection = described().build_v1alpha().context("reflection")?;
     let envelopes =
         Envelopes { services: services.clone(), requests: requests.clone(), tasks: tasks.clone() };
     let sampling = Sampling { services: services.clone(), broker, requests, tasks };
@@ -71,6 +90,7 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))
         .add_service(health_service)
         .add_service(reflection)
+        .add_service(older_reflection)
         .add_service(sized!(SamplingServiceServer::new(sampling)))
         .add_service(sized!(EnvelopeServiceServer::new(envelopes)))
         .add_service(sized!(LedgerServiceServer::new(ledger)))
@@ -82,7 +102,7 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
                 () = draining.cancelled() => {}
                 () = stop.cancelled() => {}
             }
-            health.set_service_status("", tonic_health::ServingStatus::NotServing).await;
+            say(&health, ServingStatus::NotServing).await;
             stop.cancelled().await;
         }
     };
