@@ -39,11 +39,6 @@ impl Clock {
         self.offset_ms.store(ahead, Ordering::Relaxed);
     }
 
-    /// How far Postgres' clock was ahead when last measured.
-    pub fn offset_ms(&self) -> i64 {
-        self.offset_ms.load(Ordering::Relaxed)
-    }
-
     /// A point on a clock that never jumps.
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn monotonic(&self) -> Instant {

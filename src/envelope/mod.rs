@@ -19,6 +19,7 @@ use crate::{
         draft::PartialAllowance,
         envelope::{Allowance, Left, Lifetime},
         fault::Fault,
+        grant::Grant,
         hold::Parties,
         ids::{EnvelopeId, GrantId, HostId, ServerId, TenantId, UserId},
         limit::{Limit, LimitKind, Owner},
@@ -55,13 +56,27 @@ pub async fn open(
     wish: &PartialAllowance,
 ) -> Result<View, Stop> {
     let mut tx = store.call_tx(host.tenant).await?;
-    let grant = grants::in_force(&mut tx, host.tenant, (user, server)).await?;
-    let grant = grant.ok_or(Refusal::NoGrant)?;
+    let (grant, parties) = granted(&mut tx, clock, host, (user, server)).await?;
     let allowance = wish.or(&grant.default_envelope);
     within(&allowance, &grant.max_envelope)?;
     if wish.landing.is_some() {
         reserve_fits(&allowance)?;
     }
+    let (envelope, limits) = create(&mut tx, clock, &parties, (grant.id, &allowance)).await?;
+    store::commit(tx).await?;
+    let now = envelope.life.opened_at;
+    Ok(View { envelope, user: user.to_owned(), server: server.to_owned(), limits, now })
+}
+
+/// The grant in force, and the parties of an envelope that is opened under it. Without
+/// a grant the answer is the same whether the user or the server exists or not.
+async fn granted(
+    tx: &mut store::Tx,
+    clock: &Clock,
+    host: &HostCaller,
+    names: (&str, &str),
+) -> Result<(Grant, Parties), Stop> {
+    let grant = grants::in_force(tx, host.tenant, names).await?.ok_or(Refusal::NoGrant)?;
     let parties = Parties {
         tenant: host.tenant,
         host: host.host,
@@ -69,10 +84,7 @@ pub async fn open(
         server: grant.server,
         envelope: clock.id(),
     };
-    let (envelope, limits) = create(&mut tx, clock, &parties, (grant.id, &allowance)).await?;
-    store::commit(tx).await?;
-    let now = envelope.life.opened_at;
-    Ok(View { envelope, user: user.to_owned(), server: server.to_owned(), limits, now })
+    Ok((grant, parties))
 }
 
 /// Writes an envelope and its limits.

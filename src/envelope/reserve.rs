@@ -95,8 +95,6 @@ pub struct Reserved {
 pub struct Settlement {
     /// Charged to the user, and beyond every limit, in nano-units.
     pub money: Split,
-    /// Our own bound, since nobody said in time.
-    pub estimated: bool,
     /// What is left of the envelope.
     pub left: Left,
     /// It had been settled before; nothing was booked now.
@@ -207,16 +205,16 @@ impl Desk {
         if let Some(hold) = found.open {
             let ended = self.engine.end(hold, EntryKind::Settle, truth, None).await?;
             if let Ended::Booked { booking, .. } = ended {
-                return self.settlement(host, found.envelope, booking, (false, false)).await;
+                return self.settlement(host, found.envelope, booking, false).await;
             }
         }
         let key = (host.tenant, id);
         match late::settle(&self.store, &self.clock, key, &truth).await? {
             Late::Booked { booking, .. } => {
-                self.settlement(host, found.envelope, booking, (false, false)).await
+                self.settlement(host, found.envelope, booking, false).await
             }
             Late::Settled(booking) if booking.calls > 0 => {
-                self.settlement(host, found.envelope, booking, (false, true)).await
+                self.settlement(host, found.envelope, booking, true).await
             }
             Late::Settled(_) => Err(ended("HOLD_VOIDED", "the hold was given back before")),
             Late::Unknown => Err(missing()),
@@ -230,12 +228,12 @@ impl Desk {
             let nothing = Truth::nothing(None);
             let ended = self.engine.end(hold, EntryKind::Void, nothing, None).await?;
             if let Ended::Booked { booking, .. } = ended {
-                return self.settlement(host, found.envelope, booking, (false, false)).await;
+                return self.settlement(host, found.envelope, booking, false).await;
             }
         }
         let found = self.find(host, id).await?;
         if found.kind == Some(EntryKind::Void) {
-            return self.settlement(host, found.envelope, Booking::default(), (false, true)).await;
+            return self.settlement(host, found.envelope, Booking::default(), true).await;
         }
         Err(ended("HOLD_SETTLED", "the hold was settled before; a correction is needed"))
     }
@@ -298,7 +296,7 @@ impl Desk {
         host: &HostCaller,
         envelope: EnvelopeId,
         booking: Booking,
-        (estimated, replayed): (bool, bool),
+        replayed: bool,
     ) -> Result<Settlement, Fault> {
         let mut tx = self.store.call_tx(host.tenant).await?;
         let found = store::envelopes::find(&mut tx, host.tenant, envelope).await?;
@@ -306,7 +304,7 @@ impl Desk {
         let limits = limits::of_envelope(&mut tx, host.tenant, envelope).await?;
         store::commit(tx).await?;
         let left = left(&found.life, &limits, self.clock.now());
-        Ok(Settlement { money: booking.money, estimated, left, replayed })
+        Ok(Settlement { money: booking.money, left, replayed })
     }
 }
 

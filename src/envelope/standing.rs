@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::scope::get_or_open;
+use super::{granted, scope::get_or_open};
 use crate::{
     budget::windows,
     clock::Clock,
@@ -16,7 +16,7 @@ use crate::{
         request::EnvelopeChoice,
     },
     identity::HostCaller,
-    store::{self, Store, budgets, envelopes, envelopes::Envelope, grants, limits},
+    store::{self, Store, budgets, envelopes, envelopes::Envelope, limits},
 };
 
 /// How often a race for a scope is run again.
@@ -89,15 +89,7 @@ pub async fn stand(
 ) -> Result<Standing, Stop> {
     for _ in 0..RACES_MAX {
         let mut tx = store.call_tx(host.tenant).await?;
-        let grant = grants::in_force(&mut tx, host.tenant, (user, server)).await?;
-        let grant = grant.ok_or(Refusal::NoGrant)?;
-        let parties = Parties {
-            tenant: host.tenant,
-            host: host.host,
-            user: grant.user,
-            server: grant.server,
-            envelope: clock.id(),
-        };
+        let (grant, parties) = granted(&mut tx, clock, host, (user, server)).await?;
         let envelope = match choice {
             EnvelopeChoice::Named { tenant, id } => {
                 let is_own = tenant.is_none_or(|it| it == host.tenant);

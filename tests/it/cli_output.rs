@@ -78,7 +78,8 @@ fn an_overrun_is_said_and_a_terminal_is_not_steered() {
     assert!(coloured.contains("\u{1b}[32mcomplete\u{1b}[0m"), "{coloured}");
 }
 
-const KEYS: [&str; 11] = [
+/// What a script may count on in every reply.
+pub(crate) const KEYS: [&str; 11] = [
     "text",
     "outcome",
     "stop_reason",

@@ -331,7 +331,8 @@ fn settlement(hold: HoldId, it: &Settlement, currency: Currency) -> proto::Settl
         hold: hold.to_string(),
         charge: Some(proto::Charge {
             amount: amount(it.money.charge),
-            estimated: it.estimated,
+            // The host has said what was used.
+            estimated: false,
             overrun: amount(it.money.overrun),
         }),
         left: Some(convert::envelope::left_to_wire(&it.left, currency)),

@@ -77,20 +77,6 @@ fn begin(
     thread
 }
 
-const KEYS: [&str; 11] = [
-    "text",
-    "outcome",
-    "stop_reason",
-    "cut",
-    "limit",
-    "usage",
-    "charge",
-    "left",
-    "envelope",
-    "route",
-    "warnings",
-];
-
 #[test]
 fn sampling_from_a_terminal_shows_every_key_and_an_exit_status_for_scripts() {
     let broker = Broker::dev(&[]);
@@ -100,7 +86,7 @@ fn sampling_from_a_terminal_shows_every_key_and_an_exit_status_for_scripts() {
     let complete = sample(&["hello there"]);
     assert_eq!(complete.status.code(), Some(0), "{complete:?}");
     let complete = said(&complete);
-    for key in KEYS {
+    for key in crate::cli_output::KEYS {
         assert!(complete.get(key).is_some(), "{key} is missing");
     }
     assert_eq!((&complete["outcome"], &complete["cut"]), (&json!("COMPLETE"), &Value::Null));
@@ -131,7 +117,7 @@ fn sampling_from_a_terminal_shows_every_key_and_an_exit_status_for_scripts() {
     let refused = sample(&["--user", "nobody", "hello"]);
     assert_eq!(refused.status.code(), Some(3));
     let refused = said(&refused);
-    for key in KEYS {
+    for key in crate::cli_output::KEYS {
         assert!(refused.get(key).is_some(), "{key} is missing");
     }
     assert_eq!((&refused["outcome"], &refused["text"]), (&json!("REFUSED"), &Value::Null));
