@@ -117,12 +117,13 @@ fn order(routed: &Routed, ttl: Duration) -> Order {
         id: request.call.hold(attempt),
         call: request.call,
         attempt: i16::from(attempt),
-        parties: standing.envelope.parties,
+        parties: standing.parties,
         ask: Ask {
             calls: i64::from(!routed.past.is_counted()),
             offers: routed.ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
             reserve: reserve(request, standing),
+            kept: standing.kept(),
         },
         ttl,
         by_host: false,
@@ -131,13 +132,10 @@ fn order(routed: &Routed, ttl: Duration) -> Order {
 
 /// What the envelope keeps back so that a sub-agent can conclude.
 fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
-    let landing = standing.envelope.allowance.landing?;
-    Some(Reserve {
-        envelope: standing.envelope.life.id,
-        money: landing.reserve,
-        tokens: u64::try_from(landing.tokens).unwrap_or(0),
-        tool_required: request.sampling.params.tool_choice == Some(ToolChoice::Required),
-    })
+    let envelope = &standing.envelope;
+    let tool_required = request.sampling.params.tool_choice == Some(ToolChoice::Required);
+    let reserve = Reserve::of(envelope.life.id, &envelope.allowance.landing?);
+    Some(Reserve { tool_required, ..reserve })
 }
 
 /// Whether the limit that was closed is the envelope's own, for good.
