@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     budget::Engine,
-    catalogue::{Catalogue, Connections},
+    catalogue::{Catalogue, Connections, Health},
     clock::Clock,
     domain::{fault::Fault, ids::CallId, outcome::Refusal, request::SamplingRequest},
     envelope,
@@ -45,6 +45,8 @@ pub struct Broker {
     pub catalogue: Catalogue,
     /// Live backends.
     pub connections: Connections,
+    /// How backends fare.
+    pub health: Health,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
 }

@@ -1,18 +1,16 @@
 //! Which models may take it, in which order, and what each may cost.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use super::{Broker, End, admission::Admitted, prompt::landing_tokens_max};
 use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
     domain::{
-        fx::FxQuote,
-        hold::Terms,
-        model::{BackendKind, Model},
+        estimate::prompt_tokens_max, fault::Fault, fx::FxQuote, hold::Terms, model::Model,
         outcome::Refusal,
     },
-    routing::{self, Candidate},
+    routing::{self, Candidate, Question},
 };
 
 /// Models looked at for one call, the first choice among them.
@@ -41,12 +39,14 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
     let allowed = &admitted.standing.grant.models;
-    let scripted = |it: &Model| {
-        let backend = catalogue.backend(it.backend);
-        backend.is_some_and(|it| it.kind == BackendKind::Scripted)
-    };
     let params = &admitted.request.sampling.params;
-    let choice = routing::choose(&catalogue.models, params, allowed, scripted);
+    let question = Question {
+        params,
+        allowed,
+        bounds: &|model| prompt_tokens_max(params, model),
+        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
+    };
+    let choice = routing::choose(&catalogue.models, &question, OFFERS_MAX);
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
@@ -65,7 +65,9 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         });
         return Ok(Routed { admitted, ways });
     }
-    tracing::debug!(rejected = ?choice.rejected, "no model can take the request");
+    if let Some(again_in) = choice.again_in {
+        return Err(all_failing(again_in).into());
+    }
     Err(Refusal::NoModel.into())
 }
 
@@ -102,6 +104,17 @@ fn way(
         prompt_tokens,
         reasons,
     })
+}
+
+/// Models there are, and each has failed a moment ago.
+fn all_failing(again_in: Duration) -> Fault {
+    Fault::Unavailable {
+        reason: "BACKENDS_FAILING",
+        problem: "every model that could take this request has failed a moment ago and is left \
+                  alone for now; nothing was charged"
+            .to_owned(),
+        retry_after: Some(again_in),
+    }
 }
 
 /// The most that an offer can cost, in pico-USD.
