@@ -3,9 +3,13 @@
 
 mod admission;
 mod answer;
+mod attempts;
+mod deadline;
 mod ending;
 mod hold;
 mod meta;
+mod past;
+pub mod policy;
 mod prompt;
 pub mod replay;
 mod reply;
@@ -29,6 +33,7 @@ use crate::{
     store::Store,
 };
 
+use attempts::Next;
 pub use reply::{Charge, MessageResult, Reply, Routed};
 pub use watch::{Progress, Sink};
 
@@ -91,13 +96,19 @@ async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
     // Is it allowed, and what does it stand on?
     let admitted = admission::admit(broker, request).await?;
     // Which models may take it, and in which order?
-    let routed = route::choose(broker, admitted).await?;
-    // Nothing reaches a backend without a durable hold.
-    let held = hold::take(broker, routed).await?;
-    // From here on every path ends in a settlement.
-    let answered = answer::collect(broker, held).await;
-    let settled = settlement::settle(broker, answered).await;
-    reply::compose(settled)
+    let mut routed = route::choose(broker, admitted).await?;
+    loop {
+        // Nothing reaches a backend without a durable hold.
+        let held = hold::take(broker, routed).await?;
+        // From here on every path ends in a settlement.
+        let answered = answer::collect(broker, held).await;
+        let settled = settlement::settle(broker, answered).await;
+        // Once more, while nothing was delivered and there is a way left?
+        routed = match attempts::next(broker, settled).await {
+            Next::Again(it) => *it,
+            Next::Done(it) => return reply::compose(*it),
+        };
+    }
 }
 
 impl From<Fault> for End {
