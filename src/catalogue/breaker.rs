@@ -19,6 +19,8 @@ const TRY_MAX: Duration = Duration::from_mins(1);
 pub enum Seen {
     /// It answered.
     Fine,
+    /// Nothing: something else ended the call first, or it was the request's fault.
+    Nothing,
     /// It failed in a way that may pass.
     Failing,
     /// It asks to be left alone for so long.
@@ -82,6 +84,7 @@ impl Breaker {
                 *self = Self::default();
                 return false;
             }
+            Seen::Nothing => return false,
             Seen::Busy(asked) => asked.min(PAUSE_MAX),
             Seen::Broken => PAUSE_MAX,
             Seen::Failing => {

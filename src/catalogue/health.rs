@@ -49,9 +49,14 @@ impl Health {
     pub fn saw(&self, clock: &Clock, (backend, model): (BackendId, ModelId), seen: Seen) -> bool {
         let now = clock.monotonic();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if seen == Seen::Fine {
-            known.remove(&(backend, None));
-            known.remove(&(backend, Some(model)));
+        let places = [(backend, None), (backend, Some(model))];
+        if matches!(seen, Seen::Fine | Seen::Nothing) {
+            for place in places {
+                if let Some(it) = known.get_mut(&place) {
+                    it.saw(seen, now);
+                }
+            }
+            known.retain(|_, it| !it.is_clean());
             return false;
         }
         if known.len() >= KNOWN_MAX {
@@ -62,7 +67,7 @@ impl Health {
         }
         let place = match seen {
             Seen::Broken => (backend, None),
-            Seen::Fine | Seen::Failing | Seen::Busy(_) => (backend, Some(model)),
+            Seen::Fine | Seen::Nothing | Seen::Failing | Seen::Busy(_) => (backend, Some(model)),
         };
         known.entry(place).or_default().saw(seen, now)
     }

@@ -87,15 +87,22 @@ struct Fit<'a> {
 pub fn choose<'a>(models: &'a [Listed], question: &Question<'_>, most: usize) -> Choice<'a> {
     let allowed: HashSet<&str> = question.allowed.iter().map(String::as_str).collect();
     let mut again_in: Option<Duration> = None;
+    let mut real_ones_rest = false;
     let mut fits = Vec::with_capacity(models.len());
     for listed in models {
         match fit(listed, question, &allowed) {
             Ok(it) => fits.push(it),
             Err(Rejection::Failing(time)) => {
                 again_in = Some(again_in.map_or(time, |it| it.min(time)));
+                real_ones_rest |= !listed.is_demonstration;
             }
             Err(_) => {}
         }
+    }
+    if real_ones_rest {
+        // A scripted answer never stands in for a real one.
+        let hints = rank::hints(&question.params.preferences);
+        fits.retain(|it| !it.listed.is_demonstration || rank::is_named(it, &hints));
     }
     let candidates = rank::best(&fits, &question.params.preferences, most);
     let again_in = again_in.filter(|_| candidates.is_empty());

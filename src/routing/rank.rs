@@ -29,9 +29,19 @@ enum Match {
 /// What candidates are sorted by.
 type Key<'a> = (Match, bool, Reverse<i128>, &'a str);
 
+/// The hints, as names are matched with them.
+pub(super) fn hints(wishes: &Preferences) -> Vec<Hint> {
+    wishes.hints.iter().map(|it| Hint::of(it)).collect()
+}
+
+/// Whether a hint is part of one of its names.
+pub(super) fn is_named(it: &Fit<'_>, hints: &[Hint]) -> bool {
+    matches!(meets(it, hints), Match::Named(_))
+}
+
 /// The best `most` of these, best first, each with why it stands where it does.
 pub(super) fn best<'a>(fits: &[Fit<'a>], wishes: &Preferences, most: usize) -> Vec<Candidate<'a>> {
-    let hints: Vec<Hint> = wishes.hints.iter().map(|it| Hint::of(it)).collect();
+    let hints = hints(wishes);
     let cheapest = fits.iter().map(cost).min().unwrap_or(0);
     let key = |it: &Fit<'a>| -> Key<'a> {
         let model = &it.listed.model;

@@ -2,6 +2,7 @@
 
 mod attempts;
 mod binary;
+mod breaker;
 mod budgets;
 mod canary;
 mod cuts;

@@ -151,7 +151,7 @@ fn priorities_weigh_cost_speed_and_intelligence() {
     check(&[], [None, Some(1.0), None], "gemini-2-flash");
     check(&[], [None, None, Some(1.0)], "claude-opus-4");
     check(&[], [Some(0.0), Some(0.0), Some(0.0)], "gpt-5-mini");
-    check(&[], [Some(0.1), Some(0.0), Some(0.9)], "gpt-5");
+    check(&[], [Some(0.27), Some(0.0), Some(0.9)], "gpt-5");
 }
 
 #[test]
