@@ -52,15 +52,9 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
-    let allowed = &admitted.standing.grant.models;
-    let params = &admitted.request.sampling.params;
-    let question = Question {
-        params,
-        allowed,
-        bounds: &|model| prompt_tokens_max(params, model),
-        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
-    };
-    let choice = routing::choose(&catalogue.models, &question, CANDIDATES_MAX);
+    let choice = asking(broker, &admitted, |question| {
+        routing::choose(&catalogue.models, question, CANDIDATES_MAX)
+    });
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
@@ -75,6 +69,30 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         return Err(end.unwrap_or_else(|| Refusal::NoModel.into()));
     }
     Ok(Routed { admitted, ways, resting: Vec::new(), past: Past::default() })
+}
+
+/// What is asked of routing for a request.
+fn asking<T>(broker: &Broker, admitted: &Admitted, ask: impl FnOnce(&Question<'_>) -> T) -> T {
+    let params = &admitted.request.sampling.params;
+    ask(&Question {
+        params,
+        allowed: &admitted.standing.grant.models,
+        bounds: &|model| prompt_tokens_max(params, model),
+        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
+    })
+}
+
+/// At most `most` of the models that may not answer, by alias, and why.
+pub(super) async fn rejected(
+    broker: &Broker,
+    admitted: &Admitted,
+    most: usize,
+) -> Result<Vec<(String, String)>, Fault> {
+    let tenant = admitted.request.caller.tenant;
+    let catalogue = broker.catalogue.of(&broker.store, &broker.clock, tenant).await?;
+    let rejected =
+        asking(broker, admitted, |question| routing::rejections(&catalogue.models, question, most));
+    Ok(rejected.into_iter().map(|(alias, why)| (alias.to_owned(), why.to_string())).collect())
 }
 
 /// After the first choice only those follow that are no dearer: neither less room nor a

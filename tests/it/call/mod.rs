@@ -8,6 +8,7 @@ mod canary;
 mod cuts;
 mod doors;
 mod envelopes;
+mod explain;
 mod gone;
 mod hierarchy;
 mod landing;
