@@ -141,6 +141,7 @@ impl Collector {
         if let Err(cut) = within(broker, &held.attempt, None, std::future::ready(())).await {
             return Some(cut);
         }
+        broker.health.asked(&broker.clock, way.model.backend, way.model.id);
         self.dispatched = true;
         let start = way.connection.start(Arc::new(prompt));
         let mut events = match within(broker, &held.attempt, None, start).await {

@@ -13,7 +13,7 @@ use super::{
     route::{Routed, Way},
     settlement::Settled,
 };
-use crate::{clock::random, domain::outcome::Cut};
+use crate::{catalogue::breaker::Seen, clock::random, domain::outcome::Cut};
 
 /// What comes after an attempt.
 pub(super) enum Next {
@@ -25,6 +25,7 @@ pub(super) enum Next {
 
 pub(super) async fn next(broker: &Broker, settled: Settled) -> Next {
     let settled = Box::new(settled);
+    tell(broker, &settled);
     let Some(why) = failed(&settled) else { return Next::Done(settled) };
     log(&settled.attempt, why);
     let now = broker.clock.monotonic();
@@ -40,6 +41,30 @@ pub(super) async fn next(broker: &Broker, settled: Settled) -> Next {
         return Next::Done(settled);
     }
     Next::Again(Box::new(again(*settled, why, (ways, start))))
+}
+
+/// Tells the calls after this one how the backend fares.
+fn tell(broker: &Broker, settled: &Settled) {
+    let Settled { attempt, answer, failure, .. } = settled;
+    let why = Why::of(failure.as_ref());
+    let seen = match answer.cut {
+        Some(Cut::Backend | Cut::Idle) => policy::seen(why.cause, why.retry_after),
+        None | Some(Cut::Budget) => Seen::Fine,
+        Some(Cut::ClientGone | Cut::Deadline | Cut::Cancelled | Cut::Shutdown) => Seen::Nothing,
+    };
+    let Attempt { way, .. } = attempt;
+    let place = (way.model.backend, way.model.id);
+    if broker.health.saw(&broker.clock, place, seen) {
+        let (backend, model) = (&way.backend_name, &way.model.alias);
+        if seen == Seen::Broken {
+            tracing::error!(
+                backend, cause = %why,
+                "a backend needs a person: its key or its account; it is left alone meanwhile"
+            );
+        } else {
+            tracing::warn!(backend, model, cause = %why, "a model is left alone for a while");
+        }
+    }
 }
 
 /// Why the attempt failed; none when it did not, or when something was delivered.

@@ -6,6 +6,7 @@ mod answer;
 mod attempts;
 mod deadline;
 mod ending;
+pub mod explain;
 mod hold;
 mod meta;
 mod past;
@@ -25,10 +26,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     budget::Engine,
-    catalogue::{Catalogue, Connections},
+    catalogue::{Catalogue, Connections, Health},
     clock::Clock,
     domain::{fault::Fault, ids::CallId, outcome::Refusal, request::SamplingRequest},
-    envelope,
+    envelope::{self, Made},
     identity::HostCaller,
     store::Store,
 };
@@ -50,6 +51,8 @@ pub struct Broker {
     pub catalogue: Catalogue,
     /// Live backends.
     pub connections: Connections,
+    /// How backends fare.
+    pub health: Health,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
 }
@@ -92,7 +95,7 @@ pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
 
 async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
     // Is it allowed, and what does it stand on?
-    let admitted = admission::admit(broker, request).await?;
+    let admitted = admission::admit(broker, request, Made::Kept).await?;
     // Which models may take it, and in which order?
     let mut routed = route::choose(broker, admitted).await?;
     loop {

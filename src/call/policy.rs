@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::backend::Cause;
+use crate::{backend::Cause, catalogue::breaker::Seen};
 
 /// Attempts of one call, the first among them.
 pub const ATTEMPTS_MAX: u8 = 3;
@@ -42,6 +42,24 @@ pub const fn reach(cause: Option<Cause>) -> Reach {
             Reach::Backend
         }
         Cause::Filtered(_) => Reach::Call,
+    }
+}
+
+/// What a failure says of the backend, for the calls after this one; no cause: it was
+/// silent for too long.
+pub fn seen(cause: Option<Cause>, wish: Option<Duration>) -> Seen {
+    let Some(cause) = cause else { return Seen::Failing };
+    match cause {
+        Cause::Status(429) => Seen::Busy(wish.unwrap_or(REST)),
+        Cause::Status(401..=403) | Cause::Quota(_) | Cause::NoKey => Seen::Broken,
+        Cause::Unreachable
+        | Cause::Disconnected
+        | Cause::ErrorFrame
+        | Cause::Malformed
+        | Cause::TooLarge
+        | Cause::Status(404 | 408 | 425 | 500..=599) => wish.map_or(Seen::Failing, Seen::Busy),
+        // The request was not to its liking.
+        Cause::Status(_) | Cause::Unsupported | Cause::Filtered(_) => Seen::Nothing,
     }
 }
 

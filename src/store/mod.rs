@@ -154,6 +154,11 @@ pub async fn commit(tx: Tx) -> Result<(), Error> {
     Ok(tx.commit().await?)
 }
 
+/// Takes a transaction's writes back.
+pub async fn forget(tx: Tx) -> Result<(), Error> {
+    Ok(tx.rollback().await?)
+}
+
 /// Postgres' time at which the transaction began.
 pub(crate) async fn now(tx: &mut Tx) -> Result<jiff::Timestamp, Error> {
     let now: instant::Instant = sqlx::query_scalar("select now()").fetch_one(&mut **tx).await?;

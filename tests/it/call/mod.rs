@@ -2,11 +2,13 @@
 
 mod attempts;
 mod binary;
+mod breaker;
 mod budgets;
 mod canary;
 mod cuts;
 mod doors;
 mod envelopes;
+mod explain;
 mod gone;
 mod hierarchy;
 mod landing;
