@@ -1,7 +1,8 @@
 //! What would be chosen and held, without spending anything.
 
 use bursar::proto::{
-    CreateMessageRequest, ExplainRouteRequest, ExplainRouteResponse, LimitKind, Outcome,
+    ContentBlock, CreateMessageRequest, ExplainRouteRequest, ExplainRouteResponse, LimitKind,
+    MediaContent, Outcome, content_block::Block,
 };
 use serde_json::json;
 
@@ -74,7 +75,7 @@ async fn it_says_why_a_model_may_not_answer() {
     assert_eq!(told.refusal.unwrap().reason, "NO_GRANT");
     assert!(told.rejected.is_empty(), "who has no grant learns nothing");
     world.regrant(|it| it.models.clear()).await;
-    let sound = MediaContent { data: vec![0; 8].into(), mime_type: "audio/wav".to_owned() };
+    let sound = MediaContent { data: vec![0; 8], mime_type: "audio/wav".to_owned() };
     let sound = ContentBlock { block: Some(Block::Audio(sound)) };
     let heard = says("hello").params(|it| it.messages[0].content = vec![sound]);
     let told = world.explain(heard).await;
