@@ -39,12 +39,16 @@ impl Error {
 }
 
 /// SQLSTATEs after which nothing took effect and a retry makes sense:
-/// serialization failure, deadlock, lock not available, cancelled, connection
-/// limits, shutting down.
-const RETRY: [&str; 7] = ["40001", "40P01", "55P03", "57014", "53300", "57P03", "25P03"];
+/// serialization failure, deadlock, lock not available, cancelled, too little of
+/// something (connections, disk, memory), an error of the disk, shutting down.
+const RETRY: [&str; 11] = [
+    "40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "53400", "58030",
+    "57P03",
+];
 
-/// The server ended the connection: the outcome of what ran is unknown.
-const GONE: [&str; 3] = ["57P01", "57P02", "57P05"];
+/// The server ended the connection: the outcome of what ran is unknown. Or it only
+/// reads, being the wrong one after a failover: another connection may find the right one.
+const GONE: [&str; 5] = ["57P01", "57P02", "57P05", "25P03", "25006"];
 
 impl From<sqlx::Error> for Error {
     fn from(it: sqlx::Error) -> Self {

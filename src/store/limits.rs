@@ -113,7 +113,8 @@ pub(crate) async fn create(connection: &mut PgConnection, limits: &[Limit]) -> R
     Ok(())
 }
 
-/// Closes every limit of an owner for good, as of Postgres' time.
+/// Closes every limit of an owner for good, as of Postgres' time. Locks them in the
+/// order of their keys first, as a lane does, so that neither waits for the other.
 pub(crate) async fn close(
     connection: &mut PgConnection,
     tenant: TenantId,
@@ -124,8 +125,13 @@ pub(crate) async fn close(
         Owner::Budget(id) => (None, Some(id.uuid())),
     };
     sqlx::query(
-        "update limits set closed_at = clock_timestamp(), revision = revision + 1
-         where tenant_id = $1 and (envelope_id = $2 or budget_id = $3) and closed_at is null",
+        "with locked as (
+             select limit_id from limits
+             where tenant_id = $1 and (envelope_id = $2 or budget_id = $3) and closed_at is null
+             order by width, limit_id
+             for no key update)
+         update limits l set closed_at = clock_timestamp(), revision = l.revision + 1
+         from locked where l.tenant_id = $1 and l.limit_id = locked.limit_id",
     )
     .bind(tenant.uuid())
     .bind(envelope)
