@@ -1,5 +1,10 @@
 //! What can go wrong between us and Postgres, by what can be done about it.
 
+use sqlx::{
+    error::DatabaseError,
+    postgres::{PgDatabaseError, PgSeverity},
+};
+
 use crate::domain::fault::Fault;
 
 /// A failure of the store. Its text names no value of a row.
@@ -68,6 +73,7 @@ impl From<sqlx::Error> for Error {
             // The write statement divides by zero when a count is short.
             "22012" => Self::Stale,
             "23505" => Self::Duplicate(database.constraint().unwrap_or_default().to_owned()),
+            _ if is_panic(database) => Self::Unreachable(it),
             it if RETRY.contains(&it) => Self::Retry(code),
             known if GONE.contains(&known) => Self::Unreachable(it),
             _ => {
@@ -76,6 +82,13 @@ impl From<sqlx::Error> for Error {
             }
         }
     }
+}
+
+/// Whether the server ends all that it does with this error, as when it cannot write
+/// its log: the outcome of what ran is unknown, whatever the code.
+fn is_panic(it: &dyn DatabaseError) -> bool {
+    let severity = it.try_downcast_ref::<PgDatabaseError>().map(PgDatabaseError::severity);
+    severity == Some(PgSeverity::Panic)
 }
 
 /// What a caller is told. The cause is logged here, once, at the boundary.
