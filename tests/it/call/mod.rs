@@ -9,7 +9,7 @@ mod envelopes;
 mod gone;
 mod landing;
 mod outcomes;
-mod price;
+pub(crate) mod price;
 mod reserve;
 mod shape;
 mod stream;

@@ -6,4 +6,4 @@ mod offers;
 mod plans;
 mod races;
 mod rule;
-mod world;
+pub(crate) mod world;
