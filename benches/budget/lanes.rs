@@ -68,7 +68,13 @@ async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
         call: clock.id(),
         attempt: 1,
         parties: subject.parties,
-        ask: Ask { calls: 1, offers: vec![offer], limits: subject.limits.clone(), reserve: None },
+        ask: Ask {
+            calls: 1,
+            offers: vec![offer],
+            limits: subject.limits.clone(),
+            reserve: None,
+            kept: Vec::new(),
+        },
         ttl: Duration::from_mins(10),
         by_host: false,
     };

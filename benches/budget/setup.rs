@@ -115,6 +115,7 @@ impl Setup {
                     user: clock.id(),
                     server: clock.id(),
                     envelope: clock.id(),
+                    root: None,
                 };
                 let kinds = [LimitKind::Calls, LimitKind::Money, LimitKind::Tokens];
                 let own = kinds.map(|kind| key(Width::Envelope, kind, parties.envelope.uuid()));
@@ -165,6 +166,7 @@ async fn insert(owner: &mut PgConnection, rows: &[(LimitKey, LimitKind, Uuid)]) 
         LimitKind::Calls => "calls",
         LimitKind::Money => "money",
         LimitKind::Tokens => "tokens",
+        LimitKind::ConcurrentCalls => "concurrent_calls",
     };
     sqlx::query(
         "insert into limits (tenant_id, limit_id, width, envelope_id, budget_id, kind, amount, enforcing, opens_at)
@@ -175,7 +177,7 @@ async fn insert(owner: &mut PgConnection, rows: &[(LimitKey, LimitKind, Uuid)]) 
     )
     .bind(uuids(|it| it.0.tenant.uuid()))
     .bind(uuids(|it| it.0.id.uuid()))
-    .bind(rows.iter().map(|it| if it.0.width == Width::Envelope { 0_i16 } else { 4 }).collect::<Vec<_>>())
+    .bind(rows.iter().map(|it| if it.0.width == Width::Envelope { 0_i16 } else { 6 }).collect::<Vec<_>>())
     .bind(uuids(|it| it.2))
     .bind(rows.iter().map(|it| kind(it.1)).collect::<Vec<_>>())
     .execute(owner)

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Desk, Slice, known_server, known_user};
+use super::{Desk, Slice, known_host, known_server, known_user};
 use crate::{
     budget::windows,
     domain::{
@@ -10,12 +10,12 @@ use crate::{
         draft::{self, Scope},
         fault::Fault,
         ids::{BudgetId, LimitId, TenantId},
-        limit::{Limit, Owner},
+        limit::Limit,
         money::Amount,
         outcome::LimitStatus,
     },
     identity::OperatorCaller,
-    store::{self, Tx, budgets as rows, identity, limits},
+    store::{self, Tx, budgets as rows, identity, limits, roots},
 };
 
 /// A budget as it stands.
@@ -27,6 +27,10 @@ pub struct Standing {
     pub user: String,
     /// The server it is about, as hosts know it; empty: every one.
     pub server: String,
+    /// The host it is about, by its name; empty: every one.
+    pub host: String,
+    /// The project root it is about; empty: every one.
+    pub root: String,
     /// Its limits in the window that holds now.
     pub status: Vec<LimitStatus>,
 }
@@ -38,12 +42,7 @@ pub async fn create_budget(
     wanted: draft::Budget,
 ) -> Result<Standing, Fault> {
     let tenant = right.tenant.id;
-    let (user, server) = match wanted.scope {
-        Scope::Tenant => (None, None),
-        Scope::User(user) => (Some(user), None),
-        Scope::Server(server) => (None, Some(server)),
-        Scope::UserServer { user, server } => (Some(user), Some(server)),
-    };
+    let Scope { user, server, host, root } = wanted.scope;
     let mut tx = desk.store.report_tx(tenant).await?;
     let budget = Budget {
         id: desk.clock.id(),
@@ -56,11 +55,21 @@ pub async fn create_budget(
             Some(it) => Some(known_server(&mut tx, tenant, ("budget.server", &it)).await?),
             None => None,
         },
+        host: match host {
+            Some(it) => Some(known_host(&mut tx, tenant, ("budget.host", &it)).await?),
+            None => None,
+        },
+        root: match root {
+            Some(it) => Some(roots::ensure(&mut tx, tenant, (desk.clock.id(), &it)).await?),
+            None => None,
+        },
         period: wanted.period,
         time_zone: wanted.time_zone,
         calls: wanted.calls,
         money: wanted.money.map(Amount::nanos),
         tokens: wanted.tokens,
+        concurrent_calls: wanted.concurrent_calls,
+        server_share_percent: wanted.server_share_percent,
         enforcing: !wanted.observe_only,
         created_at: desk.clock.now(),
         deleted_at: None,
@@ -99,7 +108,7 @@ pub async fn delete_budget(
     let found = found.filter(|it| it.deleted_at.is_none());
     let found = found.ok_or(Fault::NotFound { what: "budget" })?;
     rows::delete(&mut tx, tenant, id.uuid()).await?;
-    limits::close(&mut tx, tenant, Owner::Budget(id)).await?;
+    limits::close_budget(&mut tx, tenant, id).await?;
     let last = standing(&mut tx, desk, tenant, vec![found]).await?.pop();
     store::commit(tx).await?;
     last.ok_or(Fault::Internal)
@@ -114,7 +123,7 @@ async fn standing(
     budgets: Vec<Budget>,
 ) -> Result<Vec<Standing>, Fault> {
     let now = desk.clock.now();
-    let window = |it| windows::of_budget(tenant, it, now).map_err(|_| Fault::Internal);
+    let window = |it| windows::of_budget(tenant, it, None, now).map_err(|_| Fault::Internal);
     let windows = budgets.iter().map(window).collect::<Result<Vec<_>, _>>()?;
     let ids: Vec<LimitId> = windows.iter().flatten().map(|it| it.key.id).collect();
     let used = limits::by_id(tx, tenant, &ids).await?;
@@ -122,10 +131,16 @@ async fn standing(
     let users: Vec<_> = budgets.iter().filter_map(|it| it.user).collect();
     let servers: Vec<_> = budgets.iter().filter_map(|it| it.server).collect();
     let users = identity::user_names(tx, tenant, &users).await?;
+    let hosts: Vec<_> = budgets.iter().filter_map(|it| it.host).collect();
+    let uris: Vec<_> = budgets.iter().filter_map(|it| it.root).collect();
     let servers = identity::server_names(tx, tenant, &servers).await?;
+    let hosts = identity::host_names(tx, tenant, &hosts).await?;
+    let uris = roots::uris(tx, tenant, &uris).await?;
     let standing = budgets.into_iter().zip(windows).map(|(budget, window)| Standing {
         user: budget.user.and_then(|it| users.get(&it).cloned()).unwrap_or_default(),
         server: budget.server.and_then(|it| servers.get(&it).cloned()).unwrap_or_default(),
+        host: budget.host.and_then(|it| hosts.get(&it).cloned()).unwrap_or_default(),
+        root: budget.root.and_then(|it| uris.get(&it).cloned()).unwrap_or_default(),
         status: window
             .iter()
             .map(|it| LimitStatus::from(used.get(&it.key.id).unwrap_or(it)))

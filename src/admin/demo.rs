@@ -222,6 +222,7 @@ async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(
         seconds,
         money: Amount::from_nanos(cents * 10_000_000),
         tokens: None,
+        concurrent_calls: None,
         landing: None,
     };
     let grant = Grant {

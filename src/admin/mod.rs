@@ -24,7 +24,7 @@ use crate::{
     clock::Clock,
     domain::{
         fault::Fault,
-        ids::{ServerId, TenantId, UserId},
+        ids::{HostId, ServerId, TenantId, UserId},
     },
     store::{self, Store, Tx, identity},
 };
@@ -73,4 +73,14 @@ async fn known_server(
 ) -> Result<ServerId, Fault> {
     let found = identity::server(tx, tenant, external).await?;
     found.ok_or_else(|| Fault::invalid(field, "there is no such server; create it first"))
+}
+
+/// The host that `field` names; one that does not exist is the field's fault.
+async fn known_host(
+    tx: &mut Tx,
+    tenant: TenantId,
+    (field, name): (&str, &str),
+) -> Result<HostId, Fault> {
+    let found = identity::host(tx, tenant, name).await?;
+    found.ok_or_else(|| Fault::invalid(field, "there is no such host; a key of its makes it"))
 }

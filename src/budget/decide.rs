@@ -31,6 +31,8 @@ pub struct Ask {
     pub limits: Vec<LimitKey>,
     /// What the envelope keeps for its last call; none: nothing.
     pub reserve: Option<Reserve>,
+    /// What the envelopes keep that it stands in: never this call's to use.
+    pub kept: Vec<Reserve>,
 }
 
 /// What was granted of an ask.
@@ -72,16 +74,16 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
     if let Some(closed) = now.and_then(|now| limits.iter().find(|it| !it.is_open(now))) {
         return Err(Denial::Closed(closed.key));
     }
-    if let Some(short) = short_of_calls(&limits, ask.calls) {
+    if let Some(short) = short_of_calls(&limits, ask) {
         return Err(Denial::Short(short));
     }
     let ordinary = match &ask.reserve {
         Some(reserve) if !reserve.leaves_a_call(&limits, ask.calls) => None,
-        reserve => first_that_fits(&limits, &ask.offers, reserve.as_ref()),
+        reserve => first_that_fits(&limits, ask, reserve.as_ref()),
     };
     let found = ordinary.map(|it| (it, false)).or_else(|| {
         let last = ask.reserve.as_ref()?.last(&limits)?;
-        Some((first_that_fits(&limits, &ask.offers, None)?, last == Last::Landing))
+        Some((first_that_fits(&limits, ask, None)?, last == Last::Landing))
     });
     let Some(((offer, fit, clamped_by), is_landing)) = found else {
         return Err(short_of(&limits, ask));
@@ -105,25 +107,28 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
 /// The first offer that fits, and the limit for whose sake it was clamped.
 fn first_that_fits(
     limits: &[&Limit],
-    offers: &[Offer],
+    ask: &Ask,
     reserve: Option<&Reserve>,
 ) -> Option<(usize, Fit, Option<LimitStatus>)> {
-    offers.iter().enumerate().find_map(|(index, offer)| {
-        let kept = reserve.map_or(0, |it| it.kept_for(offer));
-        let room = |it: &Limit| match reserve {
-            Some(reserve) if it.kind == LimitKind::Money && reserve.is_of(it) => it.room() - kept,
-            Some(_) | None => it.room(),
-        };
+    ask.offers.iter().enumerate().find_map(|(index, offer)| {
+        let room = |it: &Limit| room_for(it, offer, ask.kept.iter().chain(reserve));
         let money = tightest(limits, LimitKind::Money, room);
         let tokens = tightest(limits, LimitKind::Tokens, room);
         let fit = offer.fit(Room { money: money.map(room), tokens: tokens.map(room) })?;
         let clamped_by = match fit.clamped_by {
             None => None,
             Some(LimitKind::Tokens) => tokens,
-            Some(LimitKind::Money | LimitKind::Calls) => money,
+            Some(LimitKind::Money | LimitKind::Calls | LimitKind::ConcurrentCalls) => money,
         };
         Some((index, fit, clamped_by.map(LimitStatus::from)))
     })
+}
+
+/// What a limit leaves to an offer beside what is kept of it for last calls.
+fn room_for<'a>(limit: &Limit, offer: &Offer, kept: impl Iterator<Item = &'a Reserve>) -> i64 {
+    let kept = kept.filter(|it| limit.kind == LimitKind::Money && it.is_of(limit));
+    let kept = kept.fold(0_i64, |sum, it| sum.saturating_add(it.kept_for(offer)));
+    limit.room().saturating_sub(kept)
 }
 
 /// The limit that had no room for even the least useful part of the last offer.
@@ -132,12 +137,14 @@ fn short_of(limits: &[&Limit], ask: &Ask) -> Denial {
     if let Some(calls) = last.and_then(|it| it.calls(limits)) {
         return Denial::Short(LimitStatus::from(calls));
     }
-    let money = tightest(limits, LimitKind::Money, Limit::room);
-    let tokens = tightest(limits, LimitKind::Tokens, Limit::room);
-    let room = Room { money: money.map(Limit::room), tokens: tokens.map(Limit::room) };
-    let short = match ask.offers.last().and_then(|it| it.short_of(room)) {
+    let Some(offer) = ask.offers.last() else { return Denial::Unknown };
+    let room = |it: &Limit| room_for(it, offer, ask.kept.iter());
+    let money = tightest(limits, LimitKind::Money, room);
+    let tokens = tightest(limits, LimitKind::Tokens, room);
+    let left = Room { money: money.map(room), tokens: tokens.map(room) };
+    let short = match offer.short_of(left) {
         Some(LimitKind::Tokens) => tokens,
-        Some(LimitKind::Money | LimitKind::Calls) => money,
+        Some(LimitKind::Money | LimitKind::Calls | LimitKind::ConcurrentCalls) => money,
         None => None,
     };
     short.map_or(Denial::Unknown, |it| Denial::Short(LimitStatus::from(it)))
@@ -204,6 +211,7 @@ pub fn correct(
 fn book_on(limit: &mut Limit, booking: &Booking) {
     let (charge, overrun) = match limit.kind {
         LimitKind::Calls => (booking.calls, 0),
+        LimitKind::ConcurrentCalls => (0, 0),
         LimitKind::Money => (booking.money.charge, booking.money.overrun),
         LimitKind::Tokens => (booking.tokens.charge, booking.tokens.overrun),
     };
@@ -211,9 +219,16 @@ fn book_on(limit: &mut Limit, booking: &Booking) {
     limit.overrun = limit.overrun.saturating_add(overrun);
 }
 
-fn short_of_calls(limits: &[&Limit], calls: i64) -> Option<LimitStatus> {
-    let tight = tightest(limits, LimitKind::Calls, Limit::room)?;
-    (tight.room() < calls).then(|| LimitStatus::from(tight))
+/// The limit of calls, or of calls at once, that has no room for another one.
+fn short_of_calls(limits: &[&Limit], ask: &Ask) -> Option<LimitStatus> {
+    let kept = |it: &Limit| i64::from(ask.kept.iter().any(|kept| kept.is_of(it)));
+    let room = |it: &Limit| match it.kind {
+        LimitKind::Calls => it.room() - kept(it),
+        LimitKind::ConcurrentCalls | LimitKind::Money | LimitKind::Tokens => it.room(),
+    };
+    let short = |kind, need| tightest(limits, kind, room).filter(|it| need > 0 && room(it) < need);
+    let calls = short(LimitKind::Calls, ask.calls);
+    calls.or_else(|| short(LimitKind::ConcurrentCalls, 1)).map(LimitStatus::from)
 }
 
 /// The enforcing limit of a kind with the least room; of equals the narrowest.

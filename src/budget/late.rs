@@ -6,7 +6,7 @@ use crate::{
     clock::Clock,
     domain::{
         charge::Split,
-        entry::{Booking, EntryKind, Resolution, Truth},
+        entry::{Booking, Certainty, EntryKind, Resolution, Truth},
         fx::Cost,
         ids::{HoldId, TenantId},
         limit::{Limit, LimitKind},
@@ -30,14 +30,15 @@ pub enum Late {
         /// The limits, just after.
         limits: Vec<Limit>,
     },
-    /// The hold was resolved by an exact settlement before: what stands, stands.
+    /// The exact truth was booked before, or nothing better is known now: what stands,
+    /// stands.
     Settled(Booking),
     /// There never was such a hold, or it is somebody else's.
     Unknown,
 }
 
-/// Books `truth` for a hold that was resolved before it was known. Only an entry of
-/// our own estimate gives way to it, and only once.
+/// Books `truth` for a hold that was resolved before it was known. Only estimates give
+/// way, and what is exact stands: a later word on that is a correction, by a person.
 pub async fn settle(
     store: &Store,
     clock: &Clock,
@@ -50,7 +51,7 @@ pub async fn settle(
     };
     let locked = limits::lock(&mut tx, &resolved.limits).await?;
     let before = entries::booked(&mut tx, tenant, hold).await?;
-    if resolved.kind != EntryKind::Expire || before.entries > 1 {
+    if !gives_way(resolved.kind, &before, truth) {
         return Ok(Late::Settled(before.booking));
     }
     let mut book: Book = locked.into_iter().map(|it| (it.key, it)).collect();
@@ -61,7 +62,7 @@ pub async fn settle(
     entries::add(&mut tx, (tenant, hold, clock.id()), &change).await?;
     for limit in book.values() {
         match limit.kind {
-            LimitKind::Calls => {}
+            LimitKind::Calls | LimitKind::ConcurrentCalls => {}
             LimitKind::Money => entries::move_limit(&mut tx, limit.key, added.money).await?,
             LimitKind::Tokens => entries::move_limit(&mut tx, limit.key, added.tokens).await?,
         }
@@ -73,6 +74,15 @@ pub async fn settle(
         tokens: plus(before.booking.tokens, added.tokens),
     };
     Ok(Late::Booked { booking, limits: book.into_values().collect() })
+}
+
+/// Whether what is booked gives way to a truth: to an exact one where nothing exact is
+/// known yet; to our own estimate of an answer where nobody had an answer at all.
+fn gives_way(kind: EntryKind, before: &Booked, truth: &Truth) -> bool {
+    let is_known = before.is_exact || kind == EntryKind::Void;
+    let is_better =
+        truth.certainty == Certainty::Exact || (kind == EntryKind::Expire && before.entries == 1);
+    !is_known && is_better
 }
 
 /// The entry that turns what was booked into the truth.

@@ -3,6 +3,7 @@
 
 use super::offer::Offer;
 use crate::domain::{
+    envelope::Landing,
     ids::EnvelopeId,
     limit::{Limit, LimitKind, Owner},
     money::Amount,
@@ -31,6 +32,12 @@ pub enum Last {
 }
 
 impl Reserve {
+    /// What an envelope keeps whose calls may end in a landing.
+    pub fn of(envelope: EnvelopeId, landing: &Landing) -> Self {
+        let tokens = u64::try_from(landing.tokens).unwrap_or(0);
+        Self { envelope, money: landing.reserve, tokens, tool_required: false }
+    }
+
     /// Whether this is one of the envelope's own limits.
     pub(super) fn is_of(&self, limit: &Limit) -> bool {
         limit.owner == Owner::Envelope(self.envelope)

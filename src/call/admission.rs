@@ -3,7 +3,7 @@
 use super::{Broker, End, Request};
 use crate::{
     domain::{outcome::Refusal, request::Origin},
-    envelope::{Standing, stand},
+    envelope::{Names, Standing, stand},
 };
 
 /// A request with a grant, an envelope and the limits that apply.
@@ -29,6 +29,7 @@ pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted,
 /// What the request stands on now.
 pub(super) async fn look_up(broker: &Broker, request: &Request) -> Result<Standing, End> {
     let Request { caller, sampling, .. } = request;
-    let names = (sampling.user.as_str(), sampling.server.as_str());
+    let names =
+        Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
     Ok(stand(&broker.store, &broker.clock, caller, names, &sampling.envelope).await?)
 }

@@ -82,12 +82,13 @@ fn order(
         id: call.hold(1),
         call,
         attempt: 1,
-        parties: standing.envelope.parties,
+        parties: standing.parties,
         ask: Ask {
             calls: 1,
             offers: ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
             reserve: reserve(request, standing),
+            kept: standing.kept(),
         },
         ttl: time.saturating_add(GRACE),
         by_host: false,
@@ -96,13 +97,10 @@ fn order(
 
 /// What the envelope keeps back so that a sub-agent can conclude.
 fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
-    let landing = standing.envelope.allowance.landing?;
-    Some(Reserve {
-        envelope: standing.envelope.life.id,
-        money: landing.reserve,
-        tokens: u64::try_from(landing.tokens).unwrap_or(0),
-        tool_required: request.sampling.params.tool_choice == Some(ToolChoice::Required),
-    })
+    let envelope = &standing.envelope;
+    let tool_required = request.sampling.params.tool_choice == Some(ToolChoice::Required);
+    let reserve = Reserve::of(envelope.life.id, &envelope.allowance.landing?);
+    Some(Reserve { tool_required, ..reserve })
 }
 
 /// The earliest of what ends a call; none when that is over already.

@@ -66,6 +66,7 @@ const fn limit_word(it: Bounded) -> Option<&'static str> {
     match it {
         Bounded::Counted(LimitKind::Calls) => Some("CALLS"),
         Bounded::Counted(LimitKind::Tokens) => Some("TOKENS"),
+        Bounded::Counted(LimitKind::ConcurrentCalls) => Some("CONCURRENT_CALLS"),
         Bounded::Counted(LimitKind::Money) => None,
         Bounded::Seconds => Some("SECONDS"),
     }

@@ -25,6 +25,9 @@ pub struct Allowance {
     /// At most this many tokens, input and output together
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub tokens: Option<i64>,
+    /// At most this many calls under way at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub concurrent_calls: Option<i64>,
 }
 
 /// How many to list.
@@ -39,13 +42,15 @@ pub struct Listing {
 impl Allowance {
     /// The bounds, if any was given.
     pub fn limits(&self) -> Option<EnvelopeLimits> {
-        let Self { calls, seconds, money, tokens } = self;
-        let any = calls.is_some() || seconds.is_some() || money.is_some() || tokens.is_some();
+        let Self { calls, seconds, money, tokens, concurrent_calls } = self;
+        let counts = [calls, seconds, tokens, concurrent_calls];
+        let any = money.is_some() || counts.iter().any(|it| it.is_some());
         any.then(|| EnvelopeLimits {
             calls: *calls,
             seconds: *seconds,
             money: money.clone(),
             tokens: *tokens,
+            concurrent_calls: *concurrent_calls,
             landing: None,
         })
     }

@@ -56,11 +56,14 @@ pub enum Action {
         /// Only this server's
         #[arg(long, value_name = "ID")]
         server: Option<String>,
+        /// Only those that stand in this envelope
+        #[arg(long, value_name = "NAME")]
+        parent: Option<String>,
         /// How many.
         #[command(flatten)]
         listing: Listing,
     },
-    /// End one: running calls settle, new ones are refused
+    /// End one and all that stand in it: running calls settle, new ones are refused
     Close {
         /// Its resource name
         name: String,
@@ -76,6 +79,9 @@ pub struct Open {
     /// For which MCP server, as the host knows it
     #[arg(long, value_name = "ID")]
     server: Option<String>,
+    /// Inside this envelope, which it shares what is left of
+    #[arg(long, value_name = "NAME")]
+    parent: Option<String>,
     /// The bounds.
     #[command(flatten)]
     allowance: Allowance,
@@ -94,8 +100,8 @@ pub(super) async fn run(args: Envelope, output: &mut Output<'_>) -> Result<ExitC
     let (client, resolved) = args.common.target.connect(Role::Host).await?;
     let mut envelopes = client.envelopes();
     let envelope = match args.action {
-        Action::List { user, server, listing } => {
-            let found = list(&client, user, server, listing).await?;
+        Action::List { user, server, parent, listing } => {
+            let found = list(&client, [user, server, parent], listing).await?;
             let records = found.iter().map(describe::envelope).collect();
             output.records("envelopes", records, (args.common.json, COLUMNS))?;
             return Ok(ExitCode::SUCCESS);
@@ -115,18 +121,14 @@ pub(super) async fn run(args: Envelope, output: &mut Output<'_>) -> Result<ExitC
 
 async fn list(
     client: &Client,
-    user: Option<String>,
-    server: Option<String>,
+    filters: [Option<String>; 3],
     listing: Listing,
 ) -> Result<Vec<crate::proto::Envelope>, Stop> {
+    let [user, server, parent] = filters.map(Option::unwrap_or_default);
     let page = |page_size, page_token| {
         let mut envelopes = client.envelopes();
-        let request = ListEnvelopesRequest {
-            page_size,
-            page_token,
-            user: user.clone().unwrap_or_default(),
-            server: server.clone().unwrap_or_default(),
-        };
+        let (user, server, parent) = (user.clone(), server.clone(), parent.clone());
+        let request = ListEnvelopesRequest { page_size, page_token, user, server, parent };
         async move {
             let page = envelopes.list_envelopes(request).await.map_err(Error::from)?.into_inner();
             Ok((page.envelopes, page.next_page_token))
@@ -145,6 +147,7 @@ impl Open {
             });
         }
         let request_id = self.request_id.unwrap_or_default();
-        OpenEnvelopeRequest { user, server, limits, request_id }
+        let parent = self.parent.unwrap_or_default();
+        OpenEnvelopeRequest { user, server, limits, request_id, parent }
     }
 }

@@ -60,6 +60,7 @@ pub fn limit(it: &LimitStatus) -> Record {
         .with("overrun", amount(&it.overrun))
         .with("limit", amount(&it.limit))
         .with("resets_at", Value::text_or_null(&it.resets_at))
+        .with("share", it.share)
 }
 
 /// Tokens by class.
@@ -91,6 +92,7 @@ pub fn limits(it: &EnvelopeLimits) -> Record {
         .with("seconds", it.seconds)
         .with("money", it.money.as_ref().map(decimal))
         .with("tokens", it.tokens)
+        .with("concurrent_calls", it.concurrent_calls)
         .with("landing", landing)
 }
 

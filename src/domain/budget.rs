@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{
-    ids::{BudgetId, ServerId, UserId},
+    ids::{BudgetId, HostId, RootId, ServerId, UserId},
     limit::{LimitKind, Width},
     period::Period,
 };
@@ -19,6 +19,10 @@ pub struct Budget {
     pub user: Option<UserId>,
     /// Only this server's calls; none: every server's.
     pub server: Option<ServerId>,
+    /// Only this host application's calls; none: every host's.
+    pub host: Option<HostId>,
+    /// Only calls from this project root; none: from everywhere.
+    pub root: Option<RootId>,
     /// How often it starts anew.
     pub period: Period,
     /// The time zone of its calendar: an IANA name, empty for UTC.
@@ -29,6 +33,10 @@ pub struct Budget {
     pub money: Option<i64>,
     /// Tokens in a period.
     pub tokens: Option<i64>,
+    /// Calls at once, whatever the period.
+    pub concurrent_calls: Option<i64>,
+    /// How much of all this one server may have, 1 to 99 in a hundred; none: all.
+    pub server_share_percent: Option<u8>,
     /// False: counts but never refuses.
     pub enforcing: bool,
     /// Since when it counts.
@@ -44,6 +52,8 @@ impl Budget {
             (Some(_), Some(_)) => Width::UserServer,
             (Some(_), None) => Width::User,
             (None, Some(_)) => Width::Server,
+            (None, None) if self.root.is_some() => Width::Root,
+            (None, None) if self.host.is_some() => Width::Host,
             (None, None) => Width::Tenant,
         }
     }
@@ -54,7 +64,16 @@ impl Budget {
             (LimitKind::Calls, self.calls),
             (LimitKind::Money, self.money),
             (LimitKind::Tokens, self.tokens),
+            (LimitKind::ConcurrentCalls, self.concurrent_calls),
         ];
         all.into_iter().filter_map(|(kind, amount)| Some((kind, amount?)))
+    }
+
+    /// One server's part of an amount, if it has only a part: rounded down, but at
+    /// least one.
+    pub fn share_of(&self, amount: i64) -> Option<i64> {
+        let percent = i128::from(self.server_share_percent?);
+        let part = i128::from(amount) * percent / 100;
+        Some(i64::try_from(part).unwrap_or(amount).clamp(1, amount.max(1)))
     }
 }

@@ -22,6 +22,8 @@ pub struct PartialAllowance {
     pub money: Option<Amount>,
     /// See [`Allowance::tokens`].
     pub tokens: Option<i64>,
+    /// See [`Allowance::concurrent_calls`].
+    pub concurrent_calls: Option<i64>,
     /// See [`Allowance::landing`].
     pub landing: Option<Landing>,
 }
@@ -37,6 +39,7 @@ impl PartialAllowance {
             seconds: self.seconds.unwrap_or(default.seconds),
             money,
             tokens: self.tokens.or(default.tokens),
+            concurrent_calls: self.concurrent_calls.or(default.concurrent_calls),
             landing: self.landing.or(inherited),
         }
     }
@@ -65,25 +68,21 @@ pub struct Grant {
     pub call_seconds: u64,
 }
 
-/// Whom a budget binds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// Everybody.
-    Tenant,
-    /// One person, whatever the server.
-    User(String),
-    /// One server, whoever the person.
-    Server(String),
-    /// One person with one server.
-    UserServer {
-        /// The person.
-        user: String,
-        /// The server.
-        server: String,
-    },
+/// Whom a budget binds: calls that are of all that is named. Nothing named: the whole
+/// tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Scope {
+    /// One person, as hosts know them.
+    pub user: Option<String>,
+    /// One server, as hosts know it.
+    pub server: Option<String>,
+    /// One host application, by its name.
+    pub host: Option<String>,
+    /// One project root, a `file://` URI.
+    pub root: Option<String>,
 }
 
-/// A budget to be set. It has at least one of calls, money and tokens.
+/// A budget to be set. It has at least one amount.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Budget {
     /// For people; may be empty.
@@ -100,6 +99,10 @@ pub struct Budget {
     pub money: Option<Amount>,
     /// Tokens, at least one.
     pub tokens: Option<i64>,
+    /// Calls at once, at least one.
+    pub concurrent_calls: Option<i64>,
+    /// One server's part of it, 1 to 99 in a hundred; not where it names a server.
+    pub server_share_percent: Option<u8>,
     /// Counts but never refuses.
     pub observe_only: bool,
 }

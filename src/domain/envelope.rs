@@ -4,6 +4,12 @@ use jiff::Timestamp;
 
 use super::{ids::EnvelopeId, money::Amount};
 
+/// How deep envelopes may stand in each other, the outermost not counted.
+pub const DEPTH_MAX: usize = 4;
+
+/// The most envelopes that may be open inside one at a time.
+pub const CHILDREN_MAX: i64 = 1_000;
+
 /// The most calls an envelope may allow.
 pub const CALLS_MAX: i64 = 1_000_000;
 
@@ -24,6 +30,8 @@ pub struct Allowance {
     pub money: Amount,
     /// Tokens in and out together; none: not limited.
     pub tokens: Option<i64>,
+    /// Calls at once, at least one; none: not limited.
+    pub concurrent_calls: Option<i64>,
     /// What is kept for a last call to conclude.
     pub landing: Option<Landing>,
 }
@@ -40,15 +48,29 @@ pub struct Landing {
 impl Allowance {
     /// Whether every part is within `outer`.
     pub fn within(&self, outer: &Self) -> bool {
-        let tokens_fit = match (self.tokens, outer.tokens) {
-            (_, None) => true,
-            (None, Some(_)) => false,
-            (Some(mine), Some(theirs)) => mine <= theirs,
+        let fits = |mine: Option<i64>, theirs: Option<i64>| {
+            theirs.is_none_or(|most| mine.is_some_and(|it| it <= most))
         };
-        tokens_fit
+        fits(self.tokens, outer.tokens)
+            && fits(self.concurrent_calls, outer.concurrent_calls)
             && self.calls <= outer.calls
             && self.seconds <= outer.seconds
             && self.money <= outer.money
+    }
+
+    /// The part of it that an envelope can still give of which so much is left. The
+    /// landing's reserve never exceeds the money it is kept from.
+    #[must_use]
+    pub fn at_most(&self, left: &Left) -> Self {
+        let money = self.money.min(left.money);
+        Self {
+            calls: self.calls.min(left.calls),
+            seconds: self.seconds.min(left.seconds),
+            money,
+            tokens: self.tokens.map_or(left.tokens, |it| Some(it.min(left.tokens.unwrap_or(it)))),
+            concurrent_calls: self.concurrent_calls,
+            landing: self.landing.map(|it| Landing { reserve: it.reserve.min(money), ..it }),
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::{
     fx::FxQuote,
     ids::{
-        BackendId, CallId, EnvelopeId, HoldId, HostId, ModelId, PriceVersionId, ServerId, TenantId,
-        UserId,
+        BackendId, CallId, EnvelopeId, HoldId, HostId, ModelId, PriceVersionId, RootId, ServerId,
+        TenantId, UserId,
     },
     limit::{LimitKey, LimitKind},
     money::Amount,
@@ -31,6 +31,7 @@ impl Need {
             LimitKind::Calls => self.calls,
             LimitKind::Money => self.money.nanos(),
             LimitKind::Tokens => self.tokens,
+            LimitKind::ConcurrentCalls => 1,
         }
     }
 }
@@ -48,6 +49,8 @@ pub struct Parties {
     pub server: ServerId,
     /// The sub-agent's allowance.
     pub envelope: EnvelopeId,
+    /// Where the person works, if the host says so.
+    pub root: Option<RootId>,
 }
 
 /// What a call is priced at: fixed when the hold is taken, used again at settlement.

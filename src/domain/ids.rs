@@ -66,6 +66,8 @@ ids! {
     UserId = "usr";
     /// An MCP server, as the tenant's hosts know it.
     ServerId = "srv";
+    /// A project root, as the tenant's hosts name it.
+    RootId = "root";
     /// An API key.
     CredentialId = "key";
     /// A consent.

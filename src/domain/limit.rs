@@ -1,4 +1,5 @@
-//! One bounded counter: calls, money or tokens of an envelope or of a budget's window.
+//! One bounded counter: calls, money, tokens or calls at once, of an envelope or of a
+//! budget's window.
 
 use jiff::Timestamp;
 
@@ -13,6 +14,8 @@ pub enum LimitKind {
     Money,
     /// Tokens in and out together.
     Tokens,
+    /// Calls under way at once: `held` alone counts, nothing is ever charged.
+    ConcurrentCalls,
 }
 
 /// Whose limit it is.
@@ -22,13 +25,15 @@ pub enum Owner {
     Envelope(EnvelopeId),
     /// An operator's, in one window.
     Budget(BudgetId),
+    /// The part of such a one that a single server may have.
+    Share(BudgetId),
 }
 
 /// Where a limit stands among those of a call. Rows are locked in this order,
 /// narrow to wide, so that the most contended row is locked last and shortest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Width {
-    /// One envelope.
+    /// One envelope, nested or not.
     Envelope,
     /// One user with one server.
     UserServer,
@@ -36,6 +41,10 @@ pub enum Width {
     User,
     /// One server.
     Server,
+    /// One project root.
+    Root,
+    /// One host application.
+    Host,
     /// The whole tenant.
     Tenant,
 }

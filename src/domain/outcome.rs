@@ -70,7 +70,7 @@ impl From<&Limit> for LimitStatus {
     fn from(it: &Limit) -> Self {
         // An envelope's end is an end; only a budget's window is followed by another.
         let resets_at = match it.owner {
-            Owner::Budget(_) => it.closes_at,
+            Owner::Budget(_) | Owner::Share(_) => it.closes_at,
             Owner::Envelope(_) => None,
         };
         Self {

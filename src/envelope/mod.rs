@@ -1,6 +1,7 @@
 //! Envelopes: opened, found for a call, shown, closed; and holds of hosts that run
 //! their own model.
 
+mod nest;
 pub mod reserve;
 mod scope;
 pub mod standing;
@@ -27,7 +28,7 @@ use crate::{
         outcome::{Bounded, LimitStatus, Refusal},
     },
     identity::HostCaller,
-    store::{self, Store, envelopes, grants, identity, limits},
+    store::{self, Store, envelopes, grants, identity, limits, roots},
 };
 
 /// An envelope with its counters, to be shown.
@@ -45,27 +46,56 @@ pub struct View {
     pub now: Timestamp,
 }
 
-/// Opens an envelope inside the grant of a user for a server. What the wish leaves
-/// out comes from the grant's default; more than the grant's maximum is refused
-/// with the field's name.
+/// What a host wants to open.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    /// The person, as the host knows them.
+    pub user: String,
+    /// The server, as the host knows it.
+    pub server: String,
+    /// The bounds; what is left out comes from the grant's default.
+    pub allowance: PartialAllowance,
+    /// The envelope that it is to stand in, with the tenant that its name tells.
+    pub parent: Option<(Option<TenantId>, EnvelopeId)>,
+}
+
+/// Opens an envelope inside the grant of a user for a server. More than the grant's
+/// maximum is refused with the field's name; inside another envelope it gets at most
+/// what that one has left.
 pub async fn open(
     store: &Store,
     clock: &Clock,
     host: &HostCaller,
-    (user, server): (&str, &str),
-    wish: &PartialAllowance,
+    wish: Wish,
 ) -> Result<View, Stop> {
     let mut tx = store.call_tx(host.tenant).await?;
-    let (grant, parties) = granted(&mut tx, clock, host, (user, server)).await?;
-    let allowance = wish.or(&grant.default_envelope);
-    within(&allowance, &grant.max_envelope)?;
-    if wish.landing.is_some() {
-        reserve_fits(&allowance)?;
+    let names = Names { user: &wish.user, server: &wish.server, root: None };
+    let (grant, parties) = granted(&mut tx, clock, host, names).await?;
+    let wanted = wish.allowance.or(&grant.default_envelope);
+    within(&wanted, &grant.max_envelope)?;
+    if wish.allowance.landing.is_some() {
+        reserve_fits(&wanted)?;
     }
-    let (envelope, limits) = create(&mut tx, clock, &parties, (grant.id, &allowance)).await?;
+    let (ancestors, allowance) = match wish.parent {
+        None => (Vec::new(), wanted),
+        Some(parent) => nest::inside(&mut tx, &parties, parent, &wanted).await?,
+    };
+    let place = (&parties, ancestors.as_slice());
+    let (envelope, limits) = create(&mut tx, clock, place, (grant.id, &allowance)).await?;
     store::commit(tx).await?;
     let now = envelope.life.opened_at;
-    Ok(View { envelope, user: user.to_owned(), server: server.to_owned(), limits, now })
+    Ok(View { envelope, user: wish.user, server: wish.server, limits, now })
+}
+
+/// Whose a call or an envelope is, in the host's words.
+#[derive(Debug, Clone, Copy)]
+pub struct Names<'a> {
+    /// The person.
+    pub user: &'a str,
+    /// The server.
+    pub server: &'a str,
+    /// The project root in use.
+    pub root: Option<&'a str>,
 }
 
 /// The grant in force, and the parties of an envelope that is opened under it. Without
@@ -74,15 +104,22 @@ async fn granted(
     tx: &mut store::Tx,
     clock: &Clock,
     host: &HostCaller,
-    names: (&str, &str),
+    names: Names<'_>,
 ) -> Result<(Grant, Parties), Stop> {
-    let grant = grants::in_force(tx, host.tenant, names).await?.ok_or(Refusal::NoGrant)?;
+    let Names { user, server, root } = names;
+    let grant = grants::in_force(tx, host.tenant, (user, server)).await?;
+    let grant = grant.ok_or(Refusal::NoGrant)?;
+    let root = match root {
+        Some(uri) => Some(roots::ensure(tx, host.tenant, (clock.id(), uri)).await?),
+        None => None,
+    };
     let parties = Parties {
         tenant: host.tenant,
         host: host.host,
         user: grant.user,
         server: grant.server,
         envelope: clock.id(),
+        root,
     };
     Ok((grant, parties))
 }
@@ -91,11 +128,11 @@ async fn granted(
 async fn create(
     tx: &mut store::Tx,
     clock: &Clock,
-    parties: &Parties,
+    place: (&Parties, &[EnvelopeId]),
     (grant, allowance): (GrantId, &Allowance),
 ) -> Result<(envelopes::Envelope, Vec<Limit>), store::Error> {
-    let envelope = envelopes::open(tx, parties, grant, allowance).await?;
-    let made = windows::of_envelope(parties.tenant, &envelope.life, allowance, clock);
+    let envelope = envelopes::open(tx, place, grant, allowance).await?;
+    let made = windows::of_envelope(place.0.tenant, &envelope.life, allowance, clock);
     limits::create(tx, &made).await?;
     Ok((envelope, made))
 }
@@ -118,6 +155,10 @@ fn within(wanted: &Allowance, most: &Allowance) -> Result<(), Fault> {
     }
     if wanted.tokens.unwrap_or(i64::MAX) > tokens_max {
         return beyond("tokens");
+    }
+    let at_once_max = most.concurrent_calls.unwrap_or(i64::MAX);
+    if wanted.concurrent_calls.unwrap_or(i64::MAX) > at_once_max {
+        return beyond("concurrent_calls");
     }
     Ok(())
 }
@@ -149,16 +190,28 @@ pub async fn get(store: &Store, viewer: Viewer, id: EnvelopeId) -> Result<View, 
     Ok(view)
 }
 
-/// Ends an envelope, once. Running calls settle; new ones find it closed.
+/// Ends an envelope and all that stand in it, once. Running calls settle; new ones find
+/// it closed.
 pub async fn close(store: &Store, viewer: Viewer, id: EnvelopeId) -> Result<View, Fault> {
     let mut tx = store.report_tx(viewer.tenant).await?;
     visible(&mut tx, viewer, id).await?;
-    envelopes::close(&mut tx, viewer.tenant, id).await?;
-    limits::close(&mut tx, viewer.tenant, Owner::Envelope(id)).await?;
+    let closed = envelopes::close(&mut tx, viewer.tenant, id).await?;
+    limits::close_envelopes(&mut tx, viewer.tenant, &closed).await?;
     let envelope = visible(&mut tx, viewer, id).await?;
     let view = view(&mut tx, envelope).await?;
     store::commit(tx).await?;
     Ok(view)
+}
+
+/// Which envelopes to list; none: all.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only this person's, as hosts know them.
+    pub user: Option<String>,
+    /// Only this server's, as hosts know it.
+    pub server: Option<String>,
+    /// Only those that stand in this one, at first hand.
+    pub parent: Option<EnvelopeId>,
 }
 
 /// Envelopes before `before`, newest first; a user or a server that does not exist
@@ -166,19 +219,23 @@ pub async fn close(store: &Store, viewer: Viewer, id: EnvelopeId) -> Result<View
 pub async fn list(
     store: &Store,
     viewer: Viewer,
-    (user, server): (Option<&str>, Option<&str>),
+    wanted: &Wanted,
     page: (Option<Uuid>, i64),
 ) -> Result<Vec<View>, Fault> {
     let mut tx = store.report_tx(viewer.tenant).await?;
-    let mut filter =
-        envelopes::Filter { host: viewer.host.map(HostId::uuid), user: None, server: None };
-    if let Some(name) = user {
+    let mut filter = envelopes::Filter {
+        host: viewer.host.map(HostId::uuid),
+        user: None,
+        server: None,
+        parent: wanted.parent.map(EnvelopeId::uuid),
+    };
+    if let Some(name) = &wanted.user {
         let Some(id) = identity::user(&mut tx, viewer.tenant, name).await? else {
             return Ok(Vec::new());
         };
         filter.user = Some(id.uuid());
     }
-    if let Some(name) = server {
+    if let Some(name) = &wanted.server {
         let Some(id) = identity::server(&mut tx, viewer.tenant, name).await? else {
             return Ok(Vec::new());
         };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Standing, Stop, left, stand};
+use super::{Names, Standing, Stop, left, stand};
 use crate::{
     budget::{
         Ended, Engine, Order, Verdict,
@@ -55,6 +55,8 @@ pub struct Wish {
     pub user: String,
     /// The server, as the host knows it.
     pub server: String,
+    /// The project root in use.
+    pub root: Option<String>,
     /// Which allowance it counts against.
     pub envelope: EnvelopeChoice,
     /// The most it may use.
@@ -104,7 +106,8 @@ pub struct Settlement {
 impl Desk {
     /// Takes a hold for a host that runs its own model.
     pub async fn reserve(&self, host: &HostCaller, wish: &Wish) -> Result<Reserved, Stop> {
-        let names = (wish.user.as_str(), wish.server.as_str());
+        let (user, server, root) = (&wish.user, &wish.server, wish.root.as_deref());
+        let names = Names { user, server, root };
         for _ in 0..WINDOWS_MAX {
             let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
             let over = super::seconds(&standing.envelope, standing.now);
@@ -130,12 +133,13 @@ impl Desk {
             id: self.clock.id(),
             call: self.clock.id(),
             attempt: 1,
-            parties: standing.envelope.parties,
+            parties: standing.parties,
             ask: Ask {
                 calls: 1,
                 offers: vec![offer],
                 limits: standing.limits.iter().map(|it| it.key).collect(),
                 reserve: None,
+                kept: standing.kept(),
             },
             ttl: wish.time,
             by_host: true,

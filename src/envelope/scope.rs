@@ -32,7 +32,8 @@ pub(super) async fn get_or_open(
         None => None,
     };
     let parties = Parties { envelope: clock.id(), ..*parties };
-    let (envelope, _) = create(tx, clock, &parties, (grant.id, &grant.default_envelope)).await?;
+    let outermost = (&parties, [].as_slice());
+    let (envelope, _) = create(tx, clock, outermost, (grant.id, &grant.default_envelope)).await?;
     let first = envelopes::point_scope(tx, &parties, &digest, instead_of).await?;
     Ok(first.then_some(envelope))
 }

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{granted, scope::get_or_open};
+use super::{Names, granted, nest, scope::get_or_open};
 use crate::{
-    budget::windows,
+    budget::{reserve::Reserve, windows},
     clock::Clock,
     domain::{
         fault::Fault,
@@ -16,7 +16,11 @@ use crate::{
         request::EnvelopeChoice,
     },
     identity::HostCaller,
-    store::{self, Store, budgets, envelopes, envelopes::Envelope, limits},
+    store::{
+        self, Store, budgets,
+        envelopes::{self, Closing, Envelope},
+        limits,
+    },
 };
 
 /// How often a race for a scope is run again.
@@ -27,16 +31,25 @@ const RACES_MAX: usize = 8;
 pub struct Standing {
     /// The consent.
     pub grant: Grant,
+    /// On whose behalf the call is made.
+    pub parties: Parties,
     /// The sub-agent's allowance.
     pub envelope: Envelope,
-    /// Its limits and those of every budget that counts the call, in the windows
-    /// that hold `now`.
+    /// The envelopes that it stands in.
+    pub around: Vec<Envelope>,
+    /// Its limits, theirs and those of every budget that counts the call, in the
+    /// windows that hold `now`.
     pub limits: Vec<Limit>,
     /// Postgres' time.
     pub now: Timestamp,
 }
 
 impl Standing {
+    /// What the envelopes around keep for last calls of their own.
+    pub fn kept(&self) -> Vec<Reserve> {
+        nest::kept(&self.around)
+    }
+
     /// The limits as looked up, but for the one that refused a call: other calls may
     /// have used it up since.
     pub fn limits_as(&self, refused_by: &LimitStatus) -> Vec<Limit> {
@@ -84,12 +97,12 @@ pub async fn stand(
     store: &Store,
     clock: &Clock,
     host: &HostCaller,
-    (user, server): (&str, &str),
+    names: Names<'_>,
     choice: &EnvelopeChoice,
 ) -> Result<Standing, Stop> {
     for _ in 0..RACES_MAX {
         let mut tx = store.call_tx(host.tenant).await?;
-        let (grant, parties) = granted(&mut tx, clock, host, (user, server)).await?;
+        let (grant, parties) = granted(&mut tx, clock, host, names).await?;
         let envelope = match choice {
             EnvelopeChoice::Named { tenant, id } => {
                 let is_own = tenant.is_none_or(|it| it == host.tenant);
@@ -101,14 +114,16 @@ pub async fn stand(
         };
         // Somebody else opened it meanwhile; what we made goes with the transaction.
         let Some(envelope) = envelope else { continue };
-        if envelope.life.closed_at.is_some() {
+        let around = around(&mut tx, &envelope).await?;
+        if around.iter().chain([&envelope]).any(|it| it.life.closed_at.is_some()) {
             let problem = "the envelope is closed; open another one".to_owned();
             return Err(Fault::Precondition { reason: "ENVELOPE_CLOSED", problem }.into());
         }
         let now = store::now(&mut tx).await?;
-        let limits = all_limits(&mut tx, &envelope.parties, now).await?;
+        let parties = Parties { root: parties.root, ..envelope.parties };
+        let limits = all_limits(&mut tx, &parties, (&envelope, now)).await?;
         store::commit(tx).await?;
-        return Ok(Standing { grant, envelope, limits, now });
+        return Ok(Standing { grant, parties, envelope, around, limits, now });
     }
     Err(Fault::Shed { retry_after: std::time::Duration::from_millis(100) }.into())
 }
@@ -123,25 +138,37 @@ async fn named(
     let missing = || Fault::NotFound { what: "envelope" };
     let found = if is_own { envelopes::find(tx, parties.tenant, id).await? } else { None };
     let found = found.ok_or_else(missing)?;
-    let theirs = Parties { envelope: parties.envelope, ..found.parties };
+    let theirs = Parties { envelope: parties.envelope, root: parties.root, ..found.parties };
     if theirs != *parties {
         return Err(missing().into());
     }
     Ok(found)
 }
 
-/// The envelope's limits and the budgets', those of a new window made now.
+/// The envelopes around one.
+async fn around(tx: &mut store::Tx, envelope: &Envelope) -> Result<Vec<Envelope>, store::Error> {
+    if envelope.ancestors.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tenant = envelope.parties.tenant;
+    envelopes::all_of(tx, tenant, &envelope.ancestors, Closing::Allowed).await
+}
+
+/// The limits of the envelope, of those around it and of the budgets, those of a new
+/// window made now.
 async fn all_limits(
     tx: &mut store::Tx,
     parties: &Parties,
-    now: Timestamp,
+    (envelope, now): (&Envelope, Timestamp),
 ) -> Result<Vec<Limit>, Stop> {
     let tenant = parties.tenant;
-    let mut found = limits::of_envelope(tx, tenant, parties.envelope).await?;
-    let budgets = budgets::that_count(tx, tenant, parties.user, parties.server).await?;
+    let mut owners = vec![envelope.life.id];
+    owners.extend(&envelope.ancestors);
+    let mut found = limits::of_envelopes(tx, tenant, &owners).await?;
+    let budgets = budgets::that_count(tx, parties).await?;
     let mut wanted = Vec::new();
     for budget in &budgets {
-        let made = windows::of_budget(tenant, budget, now).map_err(|it| {
+        let made = windows::of_budget(tenant, budget, Some(parties.server), now).map_err(|it| {
             tracing::error!(budget = %budget.id, error = %it, "a budget has no window now");
             Fault::Internal
         })?;

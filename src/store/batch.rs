@@ -10,7 +10,7 @@ use super::{Error, instant::Instant};
 use crate::domain::{
     entry::{Certainty, EntryKind, Resolution},
     hold::Hold,
-    ids::{BackendId, ModelId, PriceVersionId, TenantId},
+    ids::{BackendId, ModelId, PriceVersionId, RootId, TenantId},
     limit::LimitKey,
     outcome::Cut,
 };
@@ -99,7 +99,8 @@ pub(crate) async fn write(
     });
     let sets = LimitSets::of(&batch.holds);
     let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
-    let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids);
+    let roots = column(&batch.holds, |(it, _)| it.parties.root.map(RootId::uuid));
+    let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids).bind(roots);
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }

@@ -6,26 +6,28 @@ use uuid::Uuid;
 use super::{Error, instant::Instant};
 use crate::domain::{
     budget::Budget,
-    ids::{ServerId, TenantId, UserId},
+    hold::Parties,
+    ids::{HostId, RootId, ServerId, TenantId, UserId},
     period::Period,
 };
 
-/// The budgets in force that count a call of this user with this server.
+/// The budgets in force that count a call of these.
 pub(crate) async fn that_count(
     connection: &mut PgConnection,
-    tenant: TenantId,
-    user: UserId,
-    server: ServerId,
+    parties: &Parties,
 ) -> Result<Vec<Budget>, Error> {
     let rows = sqlx::query(
         "select * from budgets
          where tenant_id = $1 and deleted_at is null
              and (user_id is null or user_id = $2) and (server_id is null or server_id = $3)
+             and (host_id is null or host_id = $4) and (root_id is null or root_id = $5)
          order by budget_id",
     )
-    .bind(tenant.uuid())
-    .bind(user.uuid())
-    .bind(server.uuid())
+    .bind(parties.tenant.uuid())
+    .bind(parties.user.uuid())
+    .bind(parties.server.uuid())
+    .bind(parties.host.uuid())
+    .bind(parties.root.map(RootId::uuid))
     .fetch_all(connection)
     .await?;
     rows.iter().map(budget).collect()
@@ -72,8 +74,8 @@ pub(crate) async fn add(
 ) -> Result<(), Error> {
     sqlx::query(
         "insert into budgets (tenant_id, budget_id, display_name, user_id, server_id, period, time_zone,
-            calls, money, tokens, enforcing)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            calls, money, tokens, enforcing, host_id, root_id, concurrent_calls, server_share_percent)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
     )
     .bind(tenant.uuid())
     .bind(it.id.uuid())
@@ -86,6 +88,10 @@ pub(crate) async fn add(
     .bind(it.money)
     .bind(it.tokens)
     .bind(it.enforcing)
+    .bind(it.host.map(HostId::uuid))
+    .bind(it.root.map(RootId::uuid))
+    .bind(it.concurrent_calls)
+    .bind(it.server_share_percent.map(i16::from))
     .execute(connection)
     .await?;
     Ok(())
@@ -109,16 +115,23 @@ pub(crate) async fn delete(
 
 fn budget(row: &PgRow) -> Result<Budget, Error> {
     let scope = |name: &str| row.try_get::<Option<Uuid>, _>(name);
+    let share = row.try_get::<Option<i16>, _>("server_share_percent")?;
+    let share = share.map(u8::try_from).transpose();
     Ok(Budget {
         id: row.try_get::<Uuid, _>("budget_id")?.into(),
         display_name: row.try_get("display_name")?,
         user: scope("user_id")?.map(Into::into),
         server: scope("server_id")?.map(Into::into),
+        host: scope("host_id")?.map(Into::into),
+        root: scope("root_id")?.map(Into::into),
         period: period(row.try_get("period")?)?,
         time_zone: row.try_get("time_zone")?,
         calls: row.try_get("calls")?,
         money: row.try_get("money")?,
         tokens: row.try_get("tokens")?,
+        concurrent_calls: row.try_get("concurrent_calls")?,
+        server_share_percent: share
+            .map_err(|_| Error::Unreadable("budgets.server_share_percent"))?,
         enforcing: row.try_get("enforcing")?,
         created_at: row.try_get::<Instant, _>("created_at")?.0,
         deleted_at: row.try_get::<Option<Instant>, _>("deleted_at")?.map(|it| it.0),

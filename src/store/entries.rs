@@ -38,6 +38,8 @@ pub(crate) struct Resolved {
 pub(crate) struct Booked {
     /// How many entries there are.
     pub(crate) entries: i64,
+    /// Whether one of them is the provider's own count.
+    pub(crate) is_exact: bool,
     pub(crate) booking: Booking,
     pub(crate) cost: Cost,
     pub(crate) pico_usd: i128,
@@ -95,6 +97,7 @@ pub(crate) async fn booked(
     let pico: &str = row.try_get("pico_usd")?;
     Ok(Booked {
         entries: number("entries")?,
+        is_exact: row.try_get("is_exact")?,
         booking: Booking {
             calls: number("calls")?,
             money: Split { charge: number("charged")?, overrun: number("overrun")? },

@@ -21,6 +21,8 @@ pub struct Envelope {
     pub allowance: Allowance,
     /// When.
     pub life: Lifetime,
+    /// The envelopes that it stands in, the nearest first.
+    pub ancestors: Vec<EnvelopeId>,
 }
 
 /// An envelope found by its scope.
@@ -33,6 +35,13 @@ pub(crate) struct Scoped {
     pub(crate) used_at: Timestamp,
     /// Whether a call is under way.
     pub(crate) busy: bool,
+}
+
+macro_rules! named {
+    () => {
+        "select e.* from unnest($2::uuid[]) as k (envelope_id)
+         join envelopes e on e.tenant_id = $1 and e.envelope_id = k.envelope_id"
+    };
 }
 
 /// An envelope by its id, of whichever host, user and server.
@@ -56,6 +65,8 @@ pub(crate) struct Filter {
     pub(crate) host: Option<Uuid>,
     pub(crate) user: Option<Uuid>,
     pub(crate) server: Option<Uuid>,
+    /// Only those that stand in this one at first hand.
+    pub(crate) parent: Option<Uuid>,
 }
 
 /// Envelopes before `before`, newest first.
@@ -69,6 +80,7 @@ pub(crate) async fn list(
         "select * from envelopes
          where tenant_id = $1 and ($2::uuid is null or host_id = $2) and ($3::uuid is null or user_id = $3)
              and ($4::uuid is null or server_id = $4) and ($5::uuid is null or envelope_id < $5)
+             and ($7::uuid is null or parent_id = $7)
          order by envelope_id desc limit $6",
     )
     .bind(tenant.uuid())
@@ -77,23 +89,65 @@ pub(crate) async fn list(
     .bind(filter.server)
     .bind(before)
     .bind(most)
+    .bind(filter.parent)
     .fetch_all(connection)
     .await?;
     rows.iter().map(envelope).collect()
 }
 
-/// Opens an envelope as of Postgres' time. Its limits are the caller's to create.
+/// Whether envelopes may be closed while a transaction looks at them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Closing {
+    /// They may.
+    Allowed,
+    /// Not until it ends.
+    Held,
+}
+
+/// These envelopes, by id.
+pub(crate) async fn all_of(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[EnvelopeId],
+    closing: Closing,
+) -> Result<Vec<Envelope>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let statement = match closing {
+        Closing::Allowed => concat!(named!(), " order by e.envelope_id"),
+        Closing::Held => concat!(named!(), " order by e.envelope_id for share of e"),
+    };
+    let rows = sqlx::query(statement).bind(tenant.uuid()).bind(ids).fetch_all(connection).await?;
+    rows.iter().map(envelope).collect()
+}
+
+/// How many envelopes stand open in this one at first hand.
+pub(crate) async fn open_children(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    parent: EnvelopeId,
+) -> Result<i64, Error> {
+    let count = sqlx::query_scalar(
+        "select count(*) from envelopes
+         where tenant_id = $1 and parent_id = $2 and closed_at is null and closes_at > now()",
+    );
+    Ok(count.bind(tenant.uuid()).bind(parent.uuid()).fetch_one(connection).await?)
+}
+
+/// Opens an envelope as of Postgres' time, in those that it stands in. Its limits are
+/// the caller's to create.
 pub(crate) async fn open(
     connection: &mut PgConnection,
-    parties: &Parties,
+    (parties, ancestors): (&Parties, &[EnvelopeId]),
     grant: GrantId,
     allowance: &Allowance,
 ) -> Result<Envelope, Error> {
+    let ancestors: Vec<Uuid> = ancestors.iter().map(|it| it.uuid()).collect();
     let row = sqlx::query(
         "insert into envelopes (tenant_id, envelope_id, host_id, user_id, server_id, grant_id,
-            calls, seconds, money, tokens, landing_reserve, landing_tokens, opened_at, closes_at)
+            calls, seconds, money, tokens, landing_reserve, landing_tokens, opened_at, closes_at,
+            concurrent_calls, ancestors)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-            now(), now() + $8 * interval '1 second')
+            now(), now() + $8 * interval '1 second', $13, $14)
          returning *",
     )
     .bind(parties.tenant.uuid())
@@ -108,26 +162,26 @@ pub(crate) async fn open(
     .bind(allowance.tokens)
     .bind(allowance.landing.map(|it| it.reserve.nanos()))
     .bind(allowance.landing.map(|it| it.tokens))
+    .bind(allowance.concurrent_calls)
+    .bind(ancestors)
     .fetch_one(connection)
     .await?;
     envelope(&row)
 }
 
-/// Marks an envelope as closed, once. Its limits are the caller's to close.
+/// Marks an envelope and all that stand in it as closed, once, and returns them. Their
+/// limits are the caller's to close.
 pub(crate) async fn close(
     connection: &mut PgConnection,
     tenant: TenantId,
     id: EnvelopeId,
-) -> Result<(), Error> {
-    sqlx::query(
-        "update envelopes set closed_at = coalesce(closed_at, now())
-         where tenant_id = $1 and envelope_id = $2",
-    )
-    .bind(tenant.uuid())
-    .bind(id.uuid())
-    .execute(connection)
-    .await?;
-    Ok(())
+) -> Result<Vec<EnvelopeId>, Error> {
+    let ids: Vec<Uuid> = sqlx::query_scalar(include_str!("sql/close_envelopes.sql"))
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .fetch_all(connection)
+        .await?;
+    Ok(ids.into_iter().map(Into::into).collect())
 }
 
 /// The envelope that a scope points at, if it points at one.
@@ -196,6 +250,7 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
     let instant = |name: &str| row.try_get::<Instant, _>(name);
     let optional = |name: &str| row.try_get::<Option<i64>, _>(name);
     let envelope: EnvelopeId = id("envelope_id")?.into();
+    let ancestors: Vec<Uuid> = row.try_get("ancestors")?;
     let landing = optional("landing_reserve")?.zip(optional("landing_tokens")?);
     let landing = landing.map(|(it, tokens)| Landing { reserve: Amount::from_nanos(it), tokens });
     Ok(Envelope {
@@ -205,12 +260,14 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
             user: id("user_id")?.into(),
             server: id("server_id")?.into(),
             envelope,
+            root: None,
         },
         allowance: Allowance {
             calls: row.try_get("calls")?,
             seconds: row.try_get("seconds")?,
             money: Amount::from_nanos(row.try_get("money")?),
             tokens: optional("tokens")?,
+            concurrent_calls: optional("concurrent_calls")?,
             landing,
         },
         life: Lifetime {
@@ -219,5 +276,6 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
             closes_at: instant("closes_at")?.0,
             closed_at: row.try_get::<Option<Instant>, _>("closed_at")?.map(|it| it.0),
         },
+        ancestors: ancestors.into_iter().map(Into::into).collect(),
     })
 }

@@ -99,8 +99,9 @@ pub(crate) async fn add(
         "insert into grants (tenant_id, grant_id, user_id, server_id, models,
             default_calls, default_seconds, default_money, default_tokens,
             default_landing_reserve, default_landing_tokens,
-            max_calls, max_seconds, max_money, max_tokens, tools, background, reveal_model, call_ms)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+            max_calls, max_seconds, max_money, max_tokens, tools, background, reveal_model, call_ms,
+            default_concurrent_calls, max_concurrent_calls)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
     )
     .bind(tenant.uuid())
     .bind(it.id.uuid())
@@ -121,6 +122,8 @@ pub(crate) async fn add(
     .bind(it.background)
     .bind(it.reveal_model)
     .bind(i64::try_from(it.call_time.as_millis()).unwrap_or(i64::MAX))
+    .bind(usual.concurrent_calls)
+    .bind(most.concurrent_calls)
     .execute(connection)
     .await?;
     Ok(())
@@ -159,6 +162,7 @@ fn listed(row: &PgRow) -> Result<Listed, Error> {
                 seconds: number("default_seconds")?,
                 money: Amount::from_nanos(number("default_money")?),
                 tokens: optional("default_tokens")?,
+                concurrent_calls: optional("default_concurrent_calls")?,
                 landing,
             },
             max_envelope: Allowance {
@@ -166,6 +170,7 @@ fn listed(row: &PgRow) -> Result<Listed, Error> {
                 seconds: number("max_seconds")?,
                 money: Amount::from_nanos(number("max_money")?),
                 tokens: optional("max_tokens")?,
+                concurrent_calls: optional("max_concurrent_calls")?,
                 landing: None,
             },
             tools: row.try_get("tools")?,

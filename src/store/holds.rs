@@ -89,6 +89,7 @@ fn hold(row: &PgRow) -> Result<Hold, Error> {
             user: row.try_get::<Uuid, _>("user_id")?.into(),
             server: row.try_get::<Uuid, _>("server_id")?.into(),
             envelope: row.try_get::<Uuid, _>("envelope_id")?.into(),
+            root: optional("root_id")?.map(Into::into),
         },
         terms: Terms {
             model: optional("model_id")?.map(Into::into),

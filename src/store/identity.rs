@@ -179,13 +179,36 @@ pub(crate) async fn ensure_host(
     .bind(name)
     .execute(&mut *connection)
     .await?;
-    let id: Uuid =
+    host(connection, tenant, name).await?.ok_or(Error::Unreadable("hosts"))
+}
+
+/// The host of this name, if there is one.
+pub(crate) async fn host(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+) -> Result<Option<HostId>, Error> {
+    let id: Option<Uuid> =
         sqlx::query_scalar("select host_id from hosts where tenant_id = $1 and display_name = $2")
             .bind(tenant.uuid())
             .bind(name)
-            .fetch_one(connection)
+            .fetch_optional(connection)
             .await?;
-    Ok(id.into())
+    Ok(id.map(Into::into))
+}
+
+/// The names of these hosts.
+pub(crate) async fn host_names(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[HostId],
+) -> Result<HashMap<HostId, String>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let statement =
+        "select host_id, display_name from hosts where tenant_id = $1 and host_id = any ($2)";
+    let rows: Vec<(Uuid, String)> =
+        sqlx::query_as(statement).bind(tenant.uuid()).bind(ids).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(id, name)| (id.into(), name)).collect())
 }
 
 /// A table of ids that hosts assert.

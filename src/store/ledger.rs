@@ -40,6 +40,8 @@ pub struct Entry {
     pub server: String,
     /// The client application's name.
     pub host: String,
+    /// The project root; empty where the host said none.
+    pub root: String,
     /// The model's alias; empty where a host ran its own.
     pub model: String,
     /// The backend's name; empty where a host ran its own.
@@ -118,6 +120,7 @@ fn entry(row: &PgRow) -> Result<Entry, Error> {
         user: text("user_name")?,
         server: text("server_name")?,
         host: text("host_name")?,
+        root: text("root_uri")?,
         model: text("model_alias")?,
         backend: text("backend_name")?,
         price_version: optional("price_version_id")?.map(Into::into),

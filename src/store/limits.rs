@@ -89,12 +89,12 @@ pub(crate) async fn create(connection: &mut PgConnection, limits: &[Limit]) -> R
     for it in limits {
         let (envelope, budget) = match it.owner {
             Owner::Envelope(id) => (Some(id.uuid()), None),
-            Owner::Budget(id) => (None, Some(id.uuid())),
+            Owner::Budget(id) | Owner::Share(id) => (None, Some(id.uuid())),
         };
         sqlx::query(
             "insert into limits (tenant_id, limit_id, width, envelope_id, budget_id, kind, amount,
-                enforcing, opens_at, closes_at)
-             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+                enforcing, opens_at, closes_at, is_share)
+             values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
              on conflict (tenant_id, limit_id) do nothing",
         )
         .bind(it.key.tenant.uuid())
@@ -107,37 +107,44 @@ pub(crate) async fn create(connection: &mut PgConnection, limits: &[Limit]) -> R
         .bind(it.enforcing)
         .bind(Instant(it.opens_at))
         .bind(it.closes_at.map(Instant))
+        .bind(matches!(it.owner, Owner::Share(_)))
         .execute(&mut *connection)
         .await?;
     }
     Ok(())
 }
 
-/// Closes every limit of an owner for good, as of Postgres' time. Locks them in the
-/// order of their keys first, as a lane does, so that neither waits for the other.
-pub(crate) async fn close(
+/// Closes every limit of a budget, of whichever window, for good, as of Postgres' time.
+pub(crate) async fn close_budget(
     connection: &mut PgConnection,
     tenant: TenantId,
-    owner: Owner,
+    budget: BudgetId,
 ) -> Result<(), Error> {
-    let (envelope, budget) = match owner {
-        Owner::Envelope(id) => (Some(id.uuid()), None),
-        Owner::Budget(id) => (None, Some(id.uuid())),
-    };
-    sqlx::query(
-        "with locked as (
-             select limit_id from limits
-             where tenant_id = $1 and (envelope_id = $2 or budget_id = $3) and closed_at is null
-             order by width, limit_id
-             for no key update)
-         update limits l set closed_at = clock_timestamp(), revision = l.revision + 1
-         from locked where l.tenant_id = $1 and l.limit_id = locked.limit_id",
-    )
-    .bind(tenant.uuid())
-    .bind(envelope)
-    .bind(budget)
-    .execute(connection)
-    .await?;
+    close(connection, tenant, (&[], Some(budget))).await
+}
+
+/// Closes every limit of these envelopes for good, as of Postgres' time.
+pub(crate) async fn close_envelopes(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    envelopes: &[EnvelopeId],
+) -> Result<(), Error> {
+    close(connection, tenant, (envelopes, None)).await
+}
+
+/// Locks in the order of keys first, as every batch does.
+async fn close(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    (envelopes, budget): (&[EnvelopeId], Option<BudgetId>),
+) -> Result<(), Error> {
+    let envelopes: Vec<Uuid> = envelopes.iter().map(|it| it.uuid()).collect();
+    sqlx::query(include_str!("sql/close_limits.sql"))
+        .bind(tenant.uuid())
+        .bind(envelopes)
+        .bind(budget.map(BudgetId::uuid))
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -147,6 +154,7 @@ pub(crate) fn limit(row: &PgRow) -> Result<Limit, Error> {
     let budget: Option<Uuid> = row.try_get("budget_id")?;
     let owner = match (envelope, budget) {
         (Some(id), None) => Owner::Envelope(EnvelopeId::from(id)),
+        (None, Some(id)) if row.try_get("is_share")? => Owner::Share(BudgetId::from(id)),
         (None, Some(id)) => Owner::Budget(BudgetId::from(id)),
         _ => return Err(Error::Unreadable("limits.owner")),
     };
@@ -171,8 +179,15 @@ pub(crate) fn limit(row: &PgRow) -> Result<Limit, Error> {
 }
 
 /// The widths' codes are the order of locking.
-const WIDTHS: [Width; 5] =
-    [Width::Envelope, Width::UserServer, Width::User, Width::Server, Width::Tenant];
+const WIDTHS: [Width; 7] = [
+    Width::Envelope,
+    Width::UserServer,
+    Width::User,
+    Width::Server,
+    Width::Root,
+    Width::Host,
+    Width::Tenant,
+];
 
 pub(crate) fn width(code: i16) -> Result<Width, Error> {
     let found = usize::try_from(code).ok().and_then(|it| WIDTHS.get(it));
@@ -189,6 +204,7 @@ fn kind(word: &str) -> Result<LimitKind, Error> {
         "calls" => Ok(LimitKind::Calls),
         "money" => Ok(LimitKind::Money),
         "tokens" => Ok(LimitKind::Tokens),
+        "concurrent_calls" => Ok(LimitKind::ConcurrentCalls),
         _ => Err(Error::Unreadable("limits.kind")),
     }
 }
@@ -198,5 +214,6 @@ const fn kind_word(kind: LimitKind) -> &'static str {
         LimitKind::Calls => "calls",
         LimitKind::Money => "money",
         LimitKind::Tokens => "tokens",
+        LimitKind::ConcurrentCalls => "concurrent_calls",
     }
 }

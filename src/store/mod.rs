@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod limits;
 pub mod migrate;
 pub mod requests;
+pub mod roots;
 pub mod verify;
 
 use std::time::Duration;

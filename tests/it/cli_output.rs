@@ -108,7 +108,7 @@ fn a_script_finds_every_key_in_every_outcome() {
     assert_eq!(
         json["limit"],
         json!({"name": "tenants/t/envelopes/e", "kind": "MONEY", "held": "0.00",
-               "settled": "0.48", "overrun": "0.00", "limit": "0.50", "resets_at": null})
+               "settled": "0.48", "overrun": "0.00", "limit": "0.50", "resets_at": null, "share": false})
     );
     assert_eq!(json["left"]["money"], "0.4955");
     assert_eq!(json["left"]["calls"], 19);

@@ -105,6 +105,7 @@ fn money_limit() -> LimitStatus {
         overrun: "0".to_owned(),
         limit: "0.5".to_owned(),
         resets_at: String::new(),
+        share: false,
     }
 }
 

@@ -155,6 +155,17 @@ fn sources() -> Vec<(PathBuf, Source)> {
     found
 }
 
+#[test]
+fn every_migration_is_embedded() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let list = fs::read_to_string(root.join("src/store/migrate.rs")).unwrap();
+    let files = fs::read_dir(root.join("migrations")).unwrap().map(|it| it.unwrap().path());
+    for file in files.filter(|it| it.extension().is_some_and(|it| it == "sql")) {
+        let name = file.file_stem().unwrap().to_str().unwrap().to_owned();
+        assert!(list.contains(&format!("\"{name}\"")), "{name} is never applied");
+    }
+}
+
 // === Each rule can fail ===
 
 fn check(file: &str, text: &str, expected: &[&str]) {

@@ -19,11 +19,15 @@ const COLUMNS: &[&str] = &[
     "display_name",
     "user",
     "server",
+    "host",
+    "root",
     "period",
     "calls",
     "money",
     "currency",
     "tokens",
+    "concurrent_calls",
+    "server_share_percent",
     "observe_only",
 ];
 
@@ -41,7 +45,8 @@ pub enum Action {
     },
 }
 
-/// The arguments of `create`. Without user and server it bounds the whole tenant.
+/// The arguments of `create`. Without user, server, host and root it bounds the whole
+/// tenant.
 #[derive(Debug, Clone, Args)]
 pub struct Create {
     /// What people call it
@@ -53,6 +58,12 @@ pub struct Create {
     /// Only this server
     #[arg(long, value_name = "ID")]
     server: Option<String>,
+    /// Only this host application, by its name
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+    /// Only calls from this project root, such as file:///home/me/project
+    #[arg(long, value_name = "URI")]
+    root: Option<String>,
     /// How often it starts anew
     #[arg(long)]
     period: Period,
@@ -67,12 +78,19 @@ pub struct Create {
         long,
         value_name = "AMOUNT",
         value_parser = words::money,
-        required_unless_present_any = ["calls", "tokens"]
+        required_unless_present_any = ["calls", "tokens", "concurrent_calls"]
     )]
     money: Option<Money>,
     /// At most this many tokens a period
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     tokens: Option<i64>,
+    /// At most this many calls under way at once
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    concurrent_calls: Option<i64>,
+    /// At most this much of it for any one server
+    #[arg(long, value_name = "PERCENT", conflicts_with = "server",
+          value_parser = clap::value_parser!(i32).range(1..=99))]
+    server_share: Option<i32>,
     /// Count, but never refuse
     #[arg(long)]
     observe_only: bool,
@@ -132,6 +150,10 @@ impl Create {
             calls: self.calls,
             money: self.money,
             tokens: self.tokens,
+            host: self.host.unwrap_or_default(),
+            root: self.root.unwrap_or_default(),
+            concurrent_calls: self.concurrent_calls,
+            server_share_percent: self.server_share.unwrap_or_default(),
             observe_only: self.observe_only,
             ..Budget::default()
         }

@@ -44,6 +44,9 @@ pub struct Create {
     /// Tokens of the default envelope; without it, not limited
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     tokens: Option<i64>,
+    /// Calls under way at once in any envelope; without it, not limited
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    concurrent_calls: Option<i64>,
     /// The most calls of an envelope that a host opens [default: the default envelope's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_calls: Option<i64>,
@@ -89,6 +92,7 @@ impl Create {
                 seconds: Some(self.seconds),
                 money: Some(self.money),
                 tokens: self.tokens,
+                concurrent_calls: self.concurrent_calls,
                 landing: None,
             }),
             max_envelope: max,
@@ -109,6 +113,7 @@ impl Create {
             seconds: self.max_seconds.or(Some(self.seconds)),
             money: self.max_money.clone().or_else(|| Some(self.money.clone())),
             tokens: self.tokens,
+            concurrent_calls: self.concurrent_calls,
             landing: None,
         })
     }

@@ -72,6 +72,9 @@ pub struct Sample {
     /// Share the envelope of this conversation
     #[arg(long, value_name = "ID")]
     pub conversation: Option<String>,
+    /// The project root in use, such as file:///home/me/project
+    #[arg(long, value_name = "URI")]
+    pub root: Option<String>,
     /// Makes a retry safe: the same id and request replays the reply
     #[arg(long, value_name = "ID")]
     pub request_id: Option<String>,
@@ -94,6 +97,7 @@ pub(super) async fn run(args: Sample, output: &mut Output<'_>) -> Result<ExitCod
             limits: Some(limits),
             // A retry of the whole command finds the same envelope.
             request_id: args.request_id.map(|it| format!("{it}-open")).unwrap_or_default(),
+            parent: String::new(),
         };
         request.envelope = open(&client, opening).await?;
     }
@@ -161,6 +165,7 @@ impl Sample {
             server: resolved.server(self.server.as_deref())?,
             envelope: self.envelope.clone().unwrap_or_default(),
             conversation: self.conversation.clone().unwrap_or_default(),
+            root: self.root.clone().unwrap_or_default(),
             request_id: self.request_id.clone().unwrap_or_default(),
             params: Some(params),
             ..CreateMessageRequest::default()

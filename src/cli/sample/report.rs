@@ -124,6 +124,7 @@ fn cut_words(cut: Cut, limit: Option<&str>) -> String {
 /// Such as `the envelope's money limit (held 0.00, settled 0.48, limit 0.50 EUR)`.
 fn limit_words(it: &LimitStatus, currency: &str) -> String {
     let owner = match &it.name {
+        name if name.contains("budgets/") && it.share => "the server's share of a budget's ",
         name if name.contains("envelopes/") => "the envelope's ",
         name if name.contains("budgets/") => "a budget's ",
         _ => "the ",
@@ -132,6 +133,7 @@ fn limit_words(it: &LimitStatus, currency: &str) -> String {
         LimitKind::Calls => ("calls", ""),
         LimitKind::Money => ("money", currency),
         LimitKind::Tokens => ("token", ""),
+        LimitKind::ConcurrentCalls => ("concurrent calls", ""),
         LimitKind::Seconds => ("time", "s"),
         LimitKind::Unspecified => ("own", ""),
     };

@@ -1,5 +1,6 @@
 -- All that is booked of a hold, its first entry and every later one together.
 select count(*) as entries,
+    coalesce(bool_or(certainty = 'exact'), false) as is_exact,
     coalesce(sum(calls), 0)::bigint as calls,
     coalesce(sum(charged), 0)::bigint as charged,
     coalesce(sum(overrun), 0)::bigint as overrun,

@@ -60,7 +60,9 @@ impl EnvelopeService for Envelopes {
         let server = convert::id("server", &body.server)?;
         self.services.shed.server(host.tenant, &server)?;
         let limits = body.limits.as_ref();
-        let wish = convert::envelope::partial_allowance("limits", limits, host.currency)?;
+        let allowance = convert::envelope::partial_allowance("limits", limits, host.currency)?;
+        let parent = parent(&body.parent)?;
+        let wish = envelope::Wish { user, server, allowance, parent };
         let gone = CancellationToken::new();
         let _gone = gone.clone().drop_guard();
         let Services { store, clock, .. } = self.services.clone();
@@ -69,7 +71,7 @@ impl EnvelopeService for Envelopes {
             Asked::new(&host, (&id, &asks), clock.id(), (until, gone))
         });
         let opened = self.finish(asked, async move {
-            let view = envelope::open(&store, &clock, &host, (&user, &server), &wish).await;
+            let view = envelope::open(&store, &clock, &host, wish).await;
             Ok(to_wire(&view.map_err(unless_granted)?, host.tenant, host.currency))
         });
         Ok(Response::new(opened.await?))
@@ -93,12 +95,20 @@ impl EnvelopeService for Envelopes {
         let (metadata, _, body) = request.into_parts();
         let (viewer, currency) = self.viewer(&metadata).await?;
         let page = convert::page::page(body.page_size, &body.page_token)?;
-        let user = convert::label("user", &body.user)?;
-        let server = convert::label("server", &body.server)?;
-        let names = (user.as_deref(), server.as_deref());
+        let wanted = match parent(&body.parent)? {
+            // Another tenant's: nothing stands in it here.
+            Some((Some(tenant), _)) if tenant != viewer.tenant => {
+                return Ok(Response::new(proto::ListEnvelopesResponse::default()));
+            }
+            parent => envelope::Wanted {
+                user: convert::label("user", &body.user)?,
+                server: convert::label("server", &body.server)?,
+                parent: parent.map(|(_, id)| id),
+            },
+        };
         // One more than asked for tells whether there is another page.
-        let wanted = (page.after, page.size + 1);
-        let mut views = envelope::list(&self.services.store, viewer, names, wanted).await?;
+        let slice = (page.after, page.size + 1);
+        let mut views = envelope::list(&self.services.store, viewer, &wanted, slice).await?;
         let size = usize::try_from(page.size).unwrap_or(usize::MAX);
         let more = views.len() > size;
         views.truncate(size);
@@ -241,6 +251,15 @@ fn envelope_id(name: &str, tenant: TenantId) -> Result<EnvelopeId, Fault> {
     convert::name::parse::<EnvelopeId>("name", name)?.of(tenant, "envelope")
 }
 
+/// An envelope that may be left out, with the tenant that its name tells.
+fn parent(name: &str) -> Result<Option<(Option<TenantId>, EnvelopeId)>, Fault> {
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let name = convert::name::parse::<EnvelopeId>("parent", name)?;
+    Ok(Some((name.tenant, name.id)))
+}
+
 fn hold_id(text: &str) -> Result<HoldId, Fault> {
     text.parse().map_err(|it| Fault::invalid("hold", format!("{it}")))
 }
@@ -254,6 +273,7 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
         currency,
         user: &view.user,
         server: &view.server,
+        parent: view.envelope.ancestors.first().copied(),
         lifetime: life,
         allowance: view.envelope.allowance,
         left: envelope::left(&life, &view.limits, view.now),
@@ -281,6 +301,7 @@ fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault>
     Ok(Wish {
         user: convert::id("user", &body.user)?,
         server: convert::id("server", &body.server)?,
+        root: convert::request::project_root("root", &body.root)?,
         envelope: match body.envelope.as_str() {
             "" => EnvelopeChoice::Scoped(Scope::Default),
             name => {

@@ -122,6 +122,7 @@ fn to_wire(it: &Entry, reader: &Reader) -> proto::Entry {
         cut: envelope::cut(it.cut).into(),
         corrects: it.corrects.map_or_else(String::new, |it| name::format(tenant, &it)),
         postings: sides(it, currency),
+        root: it.root.clone(),
     }
 }
 

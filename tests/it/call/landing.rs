@@ -13,6 +13,7 @@ fn limits(calls: i64, nanos: i32, reserve: i32) -> EnvelopeLimits {
         money: money(nanos),
         tokens: None,
         landing: Some(Landing { reserve: money(reserve), tokens: 20 }),
+        concurrent_calls: None,
     }
 }
 

@@ -70,8 +70,9 @@ impl World {
                 "select count(*) from limits l where l.envelope_id is not null and (
                     l.held <> 0 or l.settled <> (
                         select coalesce(sum(case l.kind when 'money' then e.charged
-                            when 'calls' then e.calls else e.tokens_charged end), 0)::bigint
-                        from entries e where e.envelope_id = l.envelope_id)
+                            when 'calls' then e.calls when 'tokens' then e.tokens_charged
+                            else 0 end), 0)::bigint
+                        from entries e where l.limit_id = any (e.limit_ids))
                     or (l.kind = 'money' and l.settled > l.amount))",
             )
             .await;
@@ -157,6 +158,7 @@ impl World {
             server: demo::SERVER.to_owned(),
             limits: Some(limits),
             request_id: String::new(),
+            parent: String::new(),
         };
         Ok(self.envelopes().open_envelope(self.host(request)).await?.into_inner())
     }

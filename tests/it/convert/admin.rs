@@ -243,12 +243,18 @@ fn a_budget_binds_whom_it_names_in_a_zone_that_exists() {
         admin::budget(Some(&proto::Budget { user, server, time_zone, ..budget() }), eur()).unwrap()
     };
     let everybody = read("", "", "");
-    assert_eq!((everybody.scope, everybody.period), (Scope::Tenant, Period::Month));
+    assert_eq!((everybody.scope, everybody.period), (Scope::default(), Period::Month));
     assert_eq!(everybody.time_zone, "UTC");
-    assert_eq!(read("u", "", "").scope, Scope::User("u".to_owned()));
-    assert_eq!(read("", "s", "").scope, Scope::Server("s".to_owned()));
-    let both = Scope::UserServer { user: "u".to_owned(), server: "s".to_owned() };
+    let user = Scope { user: Some("u".to_owned()), ..Scope::default() };
+    assert_eq!(read("u", "", "").scope, user);
+    let server = Scope { server: Some("s".to_owned()), ..Scope::default() };
+    assert_eq!(read("", "s", "").scope, server);
+    let both = Scope { server: Some("s".to_owned()), ..user };
     assert_eq!(read("u", "s", "").scope, both);
+    let place = proto::Budget { host: "h".to_owned(), root: "file:///a/".to_owned(), ..budget() };
+    let place = admin::budget(Some(&place), eur()).unwrap().scope;
+    // A slash at the end makes no other root of it.
+    assert_eq!((place.host.as_deref(), place.root.as_deref()), (Some("h"), Some("file:///a")));
     assert_eq!(read("", "", "europe/amsterdam").time_zone, "Europe/Amsterdam");
 }
 

@@ -34,6 +34,7 @@ pub(super) fn limits() -> proto::EnvelopeLimits {
         money: Some(money(0, 500_000_000)),
         tokens: None,
         landing: None,
+        concurrent_calls: None,
     }
 }
 
@@ -167,6 +168,7 @@ fn an_envelope_shows_its_name_state_and_limits() {
         currency: eur(),
         user: "alice",
         server: "weather",
+        parent: None,
         lifetime: Lifetime {
             id,
             opened_at: at("2025-11-25T10:00:00Z"),

@@ -2,6 +2,7 @@
 
 mod faults;
 mod first;
+mod late;
 mod offers;
 mod plans;
 mod races;

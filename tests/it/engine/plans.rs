@@ -14,7 +14,7 @@ const STATEMENTS: [(&str, &str, usize); 4] = [
             include_str!("../../../src/store/sql/write_holds.sql"),
             "select (select count(*) from moved), (select count(*) from booked), (select count(*) from taken)",
         ),
-        48,
+        49,
     ),
     ("lock", include_str!("../../../src/store/sql/lock_limits.sql"), 2),
     ("read", include_str!("../../../src/store/sql/read_limits.sql"), 2),

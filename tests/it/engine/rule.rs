@@ -122,8 +122,13 @@ impl Real {
         let clock = Clock::default();
         let size = Size::Fixed { money: Amount::from_nanos(need), tokens: need.unsigned_abs() };
         let limits = on.iter().map(|it| self.keys[*it]).collect();
-        let ask =
-            Ask { calls: 1, offers: vec![Offer { terms: terms(), size }], limits, reserve: None };
+        let ask = Ask {
+            calls: 1,
+            offers: vec![Offer { terms: terms(), size }],
+            limits,
+            reserve: None,
+            kept: Vec::new(),
+        };
         let Ok(grant) = decide::hold(&mut self.book, &ask, None) else { return false };
         let hold = Hold {
             id: clock.id(),

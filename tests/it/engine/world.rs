@@ -68,6 +68,7 @@ pub(crate) fn parties(clock: &Clock) -> Parties {
         user: clock.id(),
         server: clock.id(),
         envelope: clock.id(),
+        root: None,
     }
 }
 
@@ -102,9 +103,17 @@ impl World {
             LimitKind::Calls => "calls",
             LimitKind::Money => "money",
             LimitKind::Tokens => "tokens",
+            LimitKind::ConcurrentCalls => "concurrent_calls",
         };
-        let widths =
-            [Width::Envelope, Width::UserServer, Width::User, Width::Server, Width::Tenant];
+        let widths = [
+            Width::Envelope,
+            Width::UserServer,
+            Width::User,
+            Width::Server,
+            Width::Root,
+            Width::Host,
+            Width::Tenant,
+        ];
         let code = widths.iter().position(|it| *it == width).unwrap();
         sqlx::query(
             "insert into limits (tenant_id, limit_id, width, envelope_id, budget_id, kind, amount,
@@ -145,7 +154,13 @@ impl World {
             call: self.clock.id(),
             attempt: 1,
             parties: Parties { tenant: tenant(limits, &self.parties), ..self.parties },
-            ask: Ask { calls: 1, offers: vec![offer], limits: limits.to_vec(), reserve: None },
+            ask: Ask {
+                calls: 1,
+                offers: vec![offer],
+                limits: limits.to_vec(),
+                reserve: None,
+                kept: Vec::new(),
+            },
             ttl: Duration::from_mins(10),
             by_host: false,
         }

@@ -70,7 +70,7 @@ impl Host {
             user: bursar::admin::demo::USER.to_owned(),
             server: bursar::admin::demo::SERVER.to_owned(),
             limits: Some(limits),
-            request_id: String::new(),
+            ..Default::default()
         };
         let mut client = EnvelopeServiceClient::new(self.channel.clone());
         client.open_envelope(signed(&self.key, request)).await.unwrap().into_inner().name

@@ -101,6 +101,7 @@ async fn hold(
             offers: vec![Offer { terms, size }],
             limits: limits.iter().map(|it| it.key).collect(),
             reserve: None,
+            kept: Vec::new(),
         },
         ttl,
         by_host: false,
@@ -134,6 +135,7 @@ async fn open_envelope(world: &World, sql: &mut PgConnection, tenant: TenantId) 
             one(sql, "select server_id from servers where tenant_id = $1", tenant).await,
         ),
         envelope,
+        root: None,
     };
     let insert = sqlx::query(
         "insert into envelopes (tenant_id, envelope_id, host_id, user_id, server_id, grant_id,
@@ -160,6 +162,7 @@ async fn open_limits(world: &World, sql: &mut PgConnection, parties: &Parties) -
         seconds: 120,
         money: Amount::from_nanos(500_000_000),
         tokens: Some(100_000),
+        concurrent_calls: None,
         landing: None,
     };
     let limits = windows::of_envelope(parties.tenant, &life, &allowance, &world.services.clock);
@@ -168,6 +171,7 @@ async fn open_limits(world: &World, sql: &mut PgConnection, parties: &Parties) -
             LimitKind::Calls => "calls",
             LimitKind::Money => "money",
             LimitKind::Tokens => "tokens",
+            LimitKind::ConcurrentCalls => "concurrent_calls",
         };
         let insert = sqlx::query(
             "insert into limits (tenant_id, limit_id, width, envelope_id, kind, amount, enforcing, opens_at,

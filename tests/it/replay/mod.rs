@@ -113,6 +113,7 @@ async fn an_id_is_good_for_one_request_of_one_host() {
         server: demo::SERVER.to_owned(),
         limits: None,
         request_id: "r-1".to_owned(),
+        parent: String::new(),
     };
     let opened = world.envelopes().open_envelope(world.host(open)).await;
     aborted(opened, "REQUEST_ID_REUSED");
@@ -286,6 +287,7 @@ async fn an_envelope_is_opened_once() {
         server: demo::SERVER.to_owned(),
         limits: Some(limits(calls, 60, 1_000_000)),
         request_id: id.to_owned(),
+        parent: String::new(),
     };
     let ask = |request: OpenEnvelopeRequest| {
         let mut client = EnvelopeServiceClient::new(world.channel.clone());

@@ -82,7 +82,7 @@ pub(super) fn grant(it: &Listed, tenant: &Tenant) -> proto::Grant {
 }
 
 pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
-    let Standing { budget, user, server, status } = it;
+    let Standing { budget, user, server, host, root, status } = it;
     let Budget { id, display_name, period, time_zone, calls, money, tokens, .. } = budget;
     proto::Budget {
         name: name::format(tenant.id, id),
@@ -105,6 +105,10 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         observe_only: !budget.enforcing,
         create_time: to_the_second(budget.created_at),
         status: status.iter().map(|it| limit_status(it, tenant.id)).collect(),
+        host: host.clone(),
+        root: root.clone(),
+        concurrent_calls: budget.concurrent_calls,
+        server_share_percent: budget.server_share_percent.map_or(0, i32::from),
     }
 }
 

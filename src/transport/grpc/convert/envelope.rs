@@ -11,7 +11,7 @@ use crate::{
         draft::PartialAllowance,
         envelope::{Allowance, CALLS_MAX, Landing, Left, Lifetime, SECONDS_MAX, TOKENS_MAX},
         fault::Fault,
-        ids::TenantId,
+        ids::{EnvelopeId, TenantId},
         limit::{LimitKind, Owner},
         money::{Amount, Currency},
         outcome::{Bounded, Cut, LimitStatus, Outcome},
@@ -44,6 +44,7 @@ pub fn allowance(
         seconds: limits.seconds.ok_or_else(|| missing("seconds"))?,
         money: limits.money.ok_or_else(|| missing("money"))?,
         tokens: limits.tokens,
+        concurrent_calls: limits.concurrent_calls,
         landing: limits.landing,
     })
 }
@@ -59,6 +60,7 @@ fn limits(it: &proto::EnvelopeLimits, currency: Currency) -> Result<PartialAllow
         seconds: number("seconds", it.seconds, SECONDS_MAX)?,
         money,
         tokens: number("tokens", it.tokens, TOKENS_MAX)?,
+        concurrent_calls: number("concurrent_calls", it.concurrent_calls, CALLS_MAX)?,
         landing: landing.at("landing")?,
     })
 }
@@ -87,6 +89,8 @@ pub struct View<'a> {
     pub user: &'a str,
     /// The server, as hosts know it.
     pub server: &'a str,
+    /// The envelope that it stands in.
+    pub parent: Option<EnvelopeId>,
     /// Its time.
     pub lifetime: Lifetime,
     /// What it was opened with.
@@ -101,7 +105,8 @@ pub struct View<'a> {
 
 /// An envelope for the wire.
 pub fn to_wire(view: &View<'_>) -> proto::Envelope {
-    let View { tenant, currency, user, server, lifetime, allowance, left, status, now } = view;
+    let View { tenant, currency, user, server, parent, .. } = view;
+    let View { lifetime, allowance, left, status, now, .. } = view;
     proto::Envelope {
         name: name::format(*tenant, &lifetime.id),
         user: (*user).to_owned(),
@@ -113,6 +118,7 @@ pub fn to_wire(view: &View<'_>) -> proto::Envelope {
         closes_at: to_the_second(lifetime.closes_at),
         closed_at: lifetime.closed_at.map_or_else(String::new, to_the_second),
         status: status.iter().map(|it| limit_status(it, *tenant)).collect(),
+        parent: parent.map_or_else(String::new, |it| name::format(*tenant, &it)),
     }
 }
 
@@ -129,12 +135,13 @@ fn state(lifetime: &Lifetime, left: &Left, now: Timestamp) -> proto::EnvelopeSta
 
 /// An allowance for the wire.
 pub fn allowance_to_wire(it: &Allowance, currency: Currency) -> proto::EnvelopeLimits {
-    let Allowance { calls, seconds, money, tokens, landing } = *it;
+    let Allowance { calls, seconds, money, tokens, concurrent_calls, landing } = *it;
     proto::EnvelopeLimits {
         calls: Some(calls),
         seconds: Some(seconds),
         money: Some(money::to_wire(money, currency)),
         tokens,
+        concurrent_calls,
         landing: landing.map(|Landing { reserve, tokens }| proto::Landing {
             reserve: Some(money::to_wire(reserve, currency)),
             tokens,
@@ -155,14 +162,13 @@ pub fn limit_status(it: &LimitStatus, tenant: TenantId) -> proto::LimitStatus {
     let LimitStatus { owner, kind, held, settled, overrun, limit, resets_at } = *it;
     let decimal = |value: i64| match kind {
         Bounded::Counted(LimitKind::Money) => Amount::from_nanos(value).to_string(),
-        Bounded::Counted(LimitKind::Calls | LimitKind::Tokens) | Bounded::Seconds => {
-            value.to_string()
-        }
+        Bounded::Counted(LimitKind::Calls | LimitKind::Tokens | LimitKind::ConcurrentCalls)
+        | Bounded::Seconds => value.to_string(),
     };
     proto::LimitStatus {
         name: match owner {
             Owner::Envelope(id) => name::format(tenant, &id),
-            Owner::Budget(id) => name::format(tenant, &id),
+            Owner::Budget(id) | Owner::Share(id) => name::format(tenant, &id),
         },
         kind: limit_kind(kind).into(),
         held: decimal(held),
@@ -170,6 +176,7 @@ pub fn limit_status(it: &LimitStatus, tenant: TenantId) -> proto::LimitStatus {
         overrun: decimal(overrun),
         limit: decimal(limit),
         resets_at: resets_at.map_or_else(String::new, to_the_second),
+        share: matches!(owner, Owner::Share(_)),
     }
 }
 
@@ -179,6 +186,7 @@ pub const fn limit_kind(it: Bounded) -> proto::LimitKind {
         Bounded::Counted(LimitKind::Calls) => proto::LimitKind::Calls,
         Bounded::Counted(LimitKind::Money) => proto::LimitKind::Money,
         Bounded::Counted(LimitKind::Tokens) => proto::LimitKind::Tokens,
+        Bounded::Counted(LimitKind::ConcurrentCalls) => proto::LimitKind::ConcurrentCalls,
         Bounded::Seconds => proto::LimitKind::Seconds,
     }
 }

@@ -25,7 +25,7 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
     let conversation = label("conversation", &it.conversation)?;
     let originating = it.originating_call.as_ref().map(originating_call).transpose()?;
     let envelope = envelope_choice(&it.envelope, conversation, originating.as_ref())?;
-    let root = project_root(&it.root)?;
+    let root = project_root("root", &it.root)?;
     let input_key = label("input_key", &it.input_key)?;
     let request_id = label("request_id", &it.request_id)?;
     let revision = revision(&it.protocol_revision)?;
@@ -97,10 +97,10 @@ fn revision(text: &str) -> Result<Revision, Fault> {
 }
 
 /// A `file://` URI that does not climb: `..` is looked for after decoding, and
-/// between backslashes too.
-fn project_root(text: &str) -> Result<Option<String>, Fault> {
-    let Some(root) = optional("root", text, ROOT_BYTES_MAX)? else { return Ok(None) };
-    let wrong = |problem: &str| Fault::invalid("root", problem);
+/// between backslashes too. A slash at the end makes no other root of it.
+pub fn project_root(field: &str, text: &str) -> Result<Option<String>, Fault> {
+    let Some(root) = optional(field, text, ROOT_BYTES_MAX)? else { return Ok(None) };
+    let wrong = |problem: &str| Fault::invalid(field, problem);
     let path = root.strip_prefix("file://").ok_or_else(|| wrong("must be a file:// URI"))?;
     let path = percent_decoded(path).ok_or_else(|| wrong("has a malformed percent escape"))?;
     if path.iter().any(u8::is_ascii_control) {
@@ -109,7 +109,8 @@ fn project_root(text: &str) -> Result<Option<String>, Fault> {
     if path.split(|it| matches!(it, b'/' | b'\\')).any(|it| it == b"..") {
         return Err(wrong("must not contain .. segments"));
     }
-    Ok(Some(root))
+    let bare = root.trim_end_matches('/');
+    Ok(Some(if bare.len() > "file://".len() { bare.to_owned() } else { root }))
 }
 
 fn percent_decoded(text: &str) -> Option<Vec<u8>> {

@@ -12,6 +12,7 @@ use crate::{
     transport::grpc::convert::{
         field::{At, label, optional, within, wrong},
         money,
+        request::project_root,
     },
 };
 
@@ -33,8 +34,9 @@ fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> 
     let calls = number("calls", it.calls, CALLS_MAX)?;
     let money = it.money.as_ref().map(|it| money::positive("money", it, currency)).transpose()?;
     let tokens = number("tokens", it.tokens, TOKENS_MAX)?;
-    if calls.is_none() && money.is_none() && tokens.is_none() {
-        return Err(wrong("needs at least one of calls, money and tokens"));
+    let concurrent_calls = number("concurrent_calls", it.concurrent_calls, CALLS_MAX)?;
+    if calls.or(tokens).or(concurrent_calls).is_none() && money.is_none() {
+        return Err(wrong("needs at least one of calls, money, tokens and concurrent_calls"));
     }
     Ok(draft::Budget {
         display_name: label("display_name", &it.display_name)?.unwrap_or_default(),
@@ -44,17 +46,31 @@ fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> 
         calls,
         money,
         tokens,
+        concurrent_calls,
+        server_share_percent: share(it)?,
         observe_only: it.observe_only,
     })
 }
 
 fn scope(it: &proto::Budget) -> Result<Scope, Fault> {
-    Ok(match (label("user", &it.user)?, label("server", &it.server)?) {
-        (None, None) => Scope::Tenant,
-        (Some(user), None) => Scope::User(user),
-        (None, Some(server)) => Scope::Server(server),
-        (Some(user), Some(server)) => Scope::UserServer { user, server },
+    Ok(Scope {
+        user: label("user", &it.user)?,
+        server: label("server", &it.server)?,
+        host: label("host", &it.host)?,
+        root: project_root("root", &it.root)?,
     })
+}
+
+/// One server's part of the budget.
+fn share(it: &proto::Budget) -> Result<Option<u8>, Fault> {
+    let field = "server_share_percent";
+    let wrong = |problem: &str| Fault::invalid(field, problem);
+    let percent = u8::try_from(it.server_share_percent).ok().filter(|it| *it < 100);
+    let percent = percent.ok_or_else(|| wrong("must be from 1 to 99, or 0 for all of it"))?;
+    if percent > 0 && !it.server.is_empty() {
+        return Err(wrong("a budget of one server has nobody to share it with"));
+    }
+    Ok(Some(percent).filter(|it| *it > 0))
 }
 
 fn period(number: i32) -> Result<Period, Fault> {
