@@ -14,7 +14,7 @@ mod hierarchy;
 mod landing;
 mod nesting;
 mod outcomes;
-mod price;
+pub(crate) mod price;
 mod reserve;
 mod shape;
 mod stream;
