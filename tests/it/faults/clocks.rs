@@ -33,10 +33,11 @@ async fn movable_clock(url: &str) {
     );
     for name in ["now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"] {
         let kind = if name == "clock_timestamp" { "volatile" } else { "stable" };
-        sql += &format!(
+        let function = format!(
             "create function moved.{name}() returns timestamptz language sql {kind} security definer
              as 'select pg_catalog.{name}() + (select ahead from moved.clock)';"
         );
+        sql.push_str(&function);
     }
     sql.push_str(
         "do $$ begin execute format('alter database %I set search_path = moved, pg_catalog, public',
