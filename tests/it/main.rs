@@ -20,6 +20,7 @@ mod faults;
 mod ledger;
 mod mcp_json;
 mod postgres;
+mod protocol;
 mod replay;
 mod routing;
 mod support;
