@@ -243,21 +243,21 @@ fn open_holds(state: &State) -> Vec<bool> {
 /// Whether a batch of unknown outcome was written, by the same signs as the lane's.
 fn written(state: &State, earlier: &Plan, open: &[bool]) -> bool {
     let mut taken = false;
-    let mut ended = None;
+    let mut ended = Vec::new();
     for (command, decided) in &earlier.decided {
         match (command, decided) {
             (Command::Hold(call), Decided::Take) if open[*call] => taken = true,
             (Command::Hold(_), Decided::Take) => return false,
             (Command::End(end), Decided::End(_)) if open[end.call] => return false,
-            (Command::End(end), Decided::End(parts)) => ended = Some((end, parts)),
+            (Command::End(end), Decided::End(parts)) => ended.push((end, parts)),
             (Command::Hold(_) | Command::End(_), _) => {}
         }
     }
-    let booked = |(end, parts): (&End, &Parts)| {
+    let booked = |(end, parts): &(&End, &Parts)| {
         let first = state.db.entries[end.call].first();
-        first.is_some_and(|it| it.kind == end.kind && it.parts == *parts)
+        first.is_some_and(|it| it.kind == end.kind && it.parts == **parts)
     };
-    taken || ended.is_some_and(booked)
+    taken || (!ended.is_empty() && ended.iter().all(booked))
 }
 
 /// Every command of the batch fails.
