@@ -8,9 +8,12 @@ mod explore;
 mod invariants;
 mod lane;
 mod model;
+mod random;
+mod reference;
 mod rows;
 mod rule;
 mod state;
+mod steps;
 
 use self::{
     explore::{Explored, STUCK, explore},
