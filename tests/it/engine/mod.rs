@@ -3,7 +3,6 @@
 mod faults;
 mod first;
 mod offers;
-mod plans;
 mod races;
 mod rule;
 mod world;
