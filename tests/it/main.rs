@@ -17,6 +17,7 @@ mod engine;
 mod fake_service;
 mod ledger;
 mod mcp_json;
+mod plans;
 mod postgres;
 mod replay;
 mod support;
