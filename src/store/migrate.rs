@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 11] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -31,6 +31,7 @@ const MIGRATIONS: [(i64, &str, &str); 11] = migrations![
     7 "0007_ledger",
     8 "0008_row_security",
     9 "0009_requests",
+    10 "0010_plans",
     11 "0011_scopes",
     12 "0012_nesting",
 ];
