@@ -6,9 +6,11 @@ pub mod decide;
 pub mod lane;
 pub mod late;
 pub mod offer;
+pub mod owed;
 mod plan;
 pub mod reaper;
 pub mod reserve;
+mod uncertain;
 pub mod windows;
 
 use std::{
@@ -60,6 +62,7 @@ pub struct Lanes {
 pub struct Engine {
     lanes: Arc<[Door]>,
     tenants: Arc<Mutex<HashMap<TenantId, Arc<Semaphore>>>>,
+    owed: Arc<owed::Owed>,
 }
 
 #[derive(Debug)]
@@ -84,9 +87,10 @@ impl Engine {
     /// The engine and its lanes, which somebody has to run. A tenant always has the
     /// same lane.
     pub fn new(store: &Store, clock: &Clock, lanes: Lanes) -> (Self, Vec<Lane>) {
+        let owed = Arc::new(owed::Owed::default());
         let (doors, lanes): (Vec<_>, Vec<_>) =
-            (0..lanes.count.max(1)).map(|_| lane(store, clock, lanes.tenants)).unzip();
-        (Self { lanes: doors.into(), tenants: Arc::default() }, lanes)
+            (0..lanes.count.max(1)).map(|_| lane(store, clock, (lanes.tenants, &owed))).unzip();
+        (Self { lanes: doors.into(), tenants: Arc::default(), owed }, lanes)
     }
 
     /// Takes a hold. It is durable when this returns; if the caller is gone by
@@ -140,11 +144,16 @@ impl Engine {
     }
 }
 
-fn lane(store: &Store, clock: &Clock, tenants: LaneTenants) -> (Door, Lane) {
+fn lane(
+    store: &Store,
+    clock: &Clock,
+    (tenants, owed): (LaneTenants, &Arc<owed::Owed>),
+) -> (Door, Lane) {
     // Room for every slot, so that whoever has one never waits to send.
     let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
     let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
     let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
     let connection = LaneConnection::new(store.clone());
-    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue, tenants))
+    let owed = Arc::clone(owed);
+    (door, Lane::new(clock.clone(), connection, (ends_queue, holds_queue), tenants, owed))
 }
