@@ -136,6 +136,7 @@ impl Real {
             attempt: 1,
             parties: self.parties,
             terms: terms(),
+            route: None,
             need: grant.need,
             limits: grant.limits,
             reserved_by_host: false,
