@@ -94,12 +94,7 @@ const CASES: [Case; 10] = [
     Case {
         name: "the late truth of A meets the hold of B",
         limit: 100,
-        steps: &[
-            Holds(70),
-            Settles(0, 40, (40, 0)),
-            Holds(60),
-            Learns(0, 60, (40, 20)),
-        ],
+        steps: &[Holds(70), Settles(0, 40, (40, 0)), Holds(60), Learns(0, 60, (40, 20))],
         after: (40, 20, 60),
         next: 0,
     },

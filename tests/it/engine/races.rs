@@ -71,7 +71,9 @@ async fn two_hundred_races_overspend_nothing() {
     );
     let (overspent, left) = (overspent.await, world.number("select count(*) from holds").await);
     let leaked = world.number("select coalesce(sum(held), 0)::bigint from limits").await;
-    eprintln!("{trials} races, {granted} calls: {overspent} overspent, {left} holds, {leaked} held");
+    eprintln!(
+        "{trials} races, {granted} calls: {overspent} overspent, {left} holds, {leaked} held"
+    );
     assert_eq!((overspent, left, leaked), (0, 0, 0));
     let booked = world.number("select count(*) from entries").await;
     assert_eq!(usize::try_from(booked).unwrap(), granted);

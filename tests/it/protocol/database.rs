@@ -27,8 +27,7 @@ impl State {
         let common = |moves: &[bool; LIMITS]| (0..LIMITS).any(|n| moves[n] && wanted[n]);
         let lanes = self.replicas.iter().enumerate().filter(|(n, _)| by != Who::Replica(*n));
         let locked = |at: &At| matches!(at, At::Locked(plan) if common(&plan.moves));
-        let by_lanes =
-            lanes.filter_map(|(_, it)| it.work.as_ref()).any(|it| locked(&it.at));
+        let by_lanes = lanes.filter_map(|(_, it)| it.work.as_ref()).any(|it| locked(&it.at));
         let strays = self.db.strays.iter().enumerate().filter(|(n, _)| by != Who::Stray(*n));
         let by_strays = strays.map(|(_, it)| it).any(|it| it.locks && common(&it.plan.moves));
         !by_lanes && !by_strays

@@ -47,7 +47,7 @@ pub(super) fn explore<M: Model>(model: &M, most: usize) -> Result<Explored, Box<
     while at < seen.states.len() {
         let state = Rc::clone(&seen.states[at]);
         if let Some(problem) = model.problem(&state) {
-            return Err(seen.counterexample(at, problem));
+            return Err(Box::new(seen.counterexample(at, problem)));
         }
         for (step, next) in model.next(&state) {
             steps += 1;
@@ -62,7 +62,7 @@ pub(super) fn explore<M: Model>(model: &M, most: usize) -> Result<Explored, Box<
     }
     let quiet = (0..seen.states.len()).filter(|it| model.is_quiet(&seen.states[*it]));
     match first_that_leads_nowhere(&back, quiet.collect()) {
-        Some(stuck) => Err(seen.counterexample(stuck, STUCK)),
+        Some(stuck) => Err(Box::new(seen.counterexample(stuck, STUCK))),
         None => Ok(Explored { states: seen.states.len(), steps }),
     }
 }
@@ -87,11 +87,7 @@ struct Seen<M: Model> {
 impl<M: Model> Seen<M> {
     fn new(start: M::State) -> Self {
         let start = Rc::new(start);
-        Self {
-            states: vec![Rc::clone(&start)],
-            numbers: [(start, 0)].into(),
-            from: vec![None],
-        }
+        Self { states: vec![Rc::clone(&start)], numbers: [(start, 0)].into(), from: vec![None] }
     }
 
     fn number(&mut self, state: M::State, from: (usize, M::Step)) -> usize {
@@ -105,7 +101,7 @@ impl<M: Model> Seen<M> {
         number
     }
 
-    fn counterexample(&self, at: usize, problem: &'static str) -> Box<Counterexample> {
+    fn counterexample(&self, at: usize, problem: &'static str) -> Counterexample {
         let mut trace = Vec::new();
         let mut here = at;
         while let Some((from, step)) = self.from[here] {
@@ -113,6 +109,6 @@ impl<M: Model> Seen<M> {
             here = from;
         }
         trace.reverse();
-        Box::new(Counterexample { problem, trace, state: format!("{:#?}", self.states[at]) })
+        Counterexample { problem, trace, state: format!("{:#?}", self.states[at]) }
     }
 }

@@ -54,7 +54,7 @@ fn of_hold(scenario: &Scenario, state: &State, call: usize) -> Option<&'static s
     if dispatched && !open && entries.is_empty() {
         return Some("something was dispatched without a durable hold");
     }
-    let Some(last) = entries.last() else { return None };
+    let last = entries.last()?;
     if dispatched && last.kind == Kind::Void {
         return Some("something was dispatched and its hold given back");
     }
@@ -72,7 +72,8 @@ fn of_hold(scenario: &Scenario, state: &State, call: usize) -> Option<&'static s
 /// What somebody was told is so.
 fn of_answer(scenario: &Scenario, state: &State, call: usize) -> Option<&'static str> {
     let (hold, entries) = (state.db.holds[call], &state.db.entries[call]);
-    let calm = state.breaks == scenario.breaks && state.crashes == scenario.crashes && state.now == 0;
+    let untroubled =
+        state.breaks == scenario.breaks && state.crashes == scenario.crashes && state.now == 0;
     let rests = state.replicas.iter().all(|it| it.work.is_none() && it.queue.is_empty());
     match state.calls[call].stage {
         Stage::Held | Stage::Dispatched if hold.is_none() && entries.is_empty() => {
@@ -84,10 +85,15 @@ fn of_answer(scenario: &Scenario, state: &State, call: usize) -> Option<&'static
         Stage::Over(Told::Booked(parts)) if sum(entries) != parts => {
             Some("a call was told of a booking that there is not")
         }
-        Stage::Over(Told::Nothing) if calm && rests && hold.is_some() => {
+        Stage::Over(Told::Nothing) if untroubled && rests && hold.is_some() => {
             Some("a hold that nobody waits for was not given back")
         }
-        Stage::Idle | Stage::Asked | Stage::Held | Stage::Dispatched | Stage::Ending
-        | Stage::Late | Stage::Over(_) => None,
+        Stage::Idle
+        | Stage::Asked
+        | Stage::Held
+        | Stage::Dispatched
+        | Stage::Ending
+        | Stage::Late
+        | Stage::Over(_) => None,
     }
 }

@@ -25,13 +25,13 @@ impl Scenario {
         marked(commands.iter().flat_map(|it| self.calls[it.call()].on))
     }
 
-    fn plan(&self, rows: Rows, commands: &[Command], seen: Option<Seen<'_>>, now: u8) -> Plan {
+    fn plan(&self, rows: Rows, commands: &[Command], seen: Option<&Seen<'_>>, now: u8) -> Plan {
         let mut after = rows;
         let mut ended = BTreeSet::new();
         let mut moving = Vec::new();
         let decide = |command: &Command| match command {
             Command::End(end) => {
-                let open = seen.as_ref().is_none_or(|it| it.open[end.call]);
+                let open = seen.is_none_or(|it| it.open[end.call]);
                 if open && ended.insert(end.call) {
                     moving.push(end.call);
                     Decided::End(self.resolve(&mut after, end))
@@ -39,9 +39,9 @@ impl Scenario {
                     Decided::Gone
                 }
             }
-            Command::Hold(call) if seen.as_ref().is_some_and(|it| it.ended[*call]) => Decided::Gone,
+            Command::Hold(call) if seen.is_some_and(|it| it.ended[*call]) => Decided::Gone,
             Command::Hold(call) => {
-                let decided = self.hold(&mut after, *call, seen.as_ref().map(|it| it.now));
+                let decided = self.hold(&mut after, *call, seen.map(|it| it.now));
                 if decided == Decided::Take {
                     moving.push(*call);
                 }
@@ -61,9 +61,9 @@ impl Scenario {
     /// Takes all that waits.
     pub(super) fn gather(&self, state: &mut State, at: usize) {
         let commands = std::mem::take(&mut state.replicas[at].queue);
-        let (gone, commands): (Vec<_>, Vec<_>) = commands.into_iter().partition(
-            |it| matches!(it, Command::Hold(call) if state.calls[*call].left),
-        );
+        let (gone, commands): (Vec<_>, Vec<_>) = commands
+            .into_iter()
+            .partition(|it| matches!(it, Command::Hold(call) if state.calls[*call].left));
         for it in gone {
             state.calls[it.call()].stage = Stage::Over(Told::Nothing);
         }
@@ -118,7 +118,7 @@ impl Scenario {
         }
         let ended = self.ended(state, !uncertain.is_empty());
         let seen = Seen { open: &open, ended, now: state.now };
-        let plan = self.plan(state.db.rows, &commands, Some(seen), state.now);
+        let plan = self.plan(state.db.rows, &commands, Some(&seen), state.now);
         if plan.writes() {
             let work = Work { commands, at: At::Locked(plan), uncertain, looked: None };
             state.replicas[at].work = Some(work);

@@ -5,6 +5,7 @@
 
 mod database;
 mod explore;
+mod game;
 mod invariants;
 mod lane;
 mod model;

@@ -7,8 +7,8 @@ use super::{
     lane::{fail, lose, tell_late},
     rows::marked,
     state::{
-        At, By, Call, Command, Database, End, Kind, LIMITS, REPLICAS, Replica, Stage, State,
-        Stray, Told,
+        At, By, Call, Command, Database, End, Kind, LIMITS, REPLICAS, Replica, Stage, State, Stray,
+        Told,
     },
 };
 
@@ -114,7 +114,8 @@ impl Model for Scenario {
     type Step = Step;
 
     fn start(&self) -> State {
-        let call = |it: &Plot| Call { stage: Stage::Idle, at: it.at, left: false, dispatched: false };
+        let call =
+            |it: &Plot| Call { stage: Stage::Idle, at: it.at, left: false, dispatched: false };
         State {
             db: Database {
                 holds: vec![None; self.calls.len()],
@@ -143,13 +144,18 @@ impl Model for Scenario {
                 WriteIsUnanswered,
             };
             [
-                LaneGathers, LaneLooks, LaneLocks, WriteIsAnswered, WriteIsUnanswered,
-                LaneGivesUp, ReplicaCrashes,
+                LaneGathers,
+                LaneLooks,
+                LaneLocks,
+                WriteIsAnswered,
+                WriteIsUnanswered,
+                LaneGivesUp,
+                ReplicaCrashes,
             ]
             .map(|step| step(it))
         });
-        let strays = (0..state.db.strays.len())
-            .flat_map(|it| [Step::StrayLands(it), Step::StrayIsLost(it)]);
+        let strays =
+            (0..state.db.strays.len()).flat_map(|it| [Step::StrayLands(it), Step::StrayIsLost(it)]);
         let reapers = (0..REPLICAS)
             .flat_map(|at| (0..self.calls.len()).map(move |it| Step::ReaperFinds(at, it)));
         let all = calls.chain(lanes).chain(strays).chain(reapers).chain([Step::TimePasses]);
@@ -189,16 +195,16 @@ impl Model for Scenario {
 impl Scenario {
     /// A quick look whether a step is worth trying: most are not.
     fn may(&self, state: &State, step: Step) -> bool {
-        let stage = |call: usize| state.calls[call].stage;
+        let is_at = |call: usize| state.calls[call].stage;
         let place = |at: usize| state.replicas[at].work.as_ref().map(|it| &it.at);
         match step {
-            Step::Ask(call) => stage(call) == Stage::Idle,
-            Step::CallerLeaves(call) => state.leaves > 0 && stage(call) == Stage::Asked,
+            Step::Ask(call) => is_at(call) == Stage::Idle,
+            Step::CallerLeaves(call) => state.leaves > 0 && is_at(call) == Stage::Asked,
             Step::Dispatch(call) | Step::Settle(call) | Step::Void(call) => {
-                matches!(stage(call), Stage::Asked | Stage::Held | Stage::Dispatched)
+                matches!(is_at(call), Stage::Asked | Stage::Held | Stage::Dispatched)
             }
-            Step::LateTruth(call) => stage(call) == Stage::Late,
-            Step::LateTruthUnanswered(call) => state.breaks > 0 && stage(call) == Stage::Late,
+            Step::LateTruth(call) => is_at(call) == Stage::Late,
+            Step::LateTruthUnanswered(call) => state.breaks > 0 && is_at(call) == Stage::Late,
             Step::LaneGathers(at) => place(at).is_none(),
             Step::LaneLooks(at) => place(at).is_some() && !self.rules.locks_then_looks,
             Step::LaneLocks(at) | Step::LaneGivesUp(at) => place(at).is_some(),
@@ -226,7 +232,8 @@ impl Scenario {
                 self.late_truth(state, call)
             }
             Step::LaneGathers(at) => {
-                let idle = state.replicas[at].work.is_none() && !state.replicas[at].queue.is_empty();
+                let idle =
+                    state.replicas[at].work.is_none() && !state.replicas[at].queue.is_empty();
                 idle.then(|| self.gather(state, at))
             }
             Step::LaneLooks(at) => self.look(state, at),
@@ -273,9 +280,9 @@ impl Scenario {
 
     /// Nothing was sent, or so it is thought.
     fn void(&self, state: &mut State, call: usize) -> Option<()> {
-        let stage = state.calls[call].stage;
-        let wrongly = stage == Stage::Dispatched && !self.rules.voids_unsent_only;
-        (stage == Stage::Held || wrongly).then_some(())?;
+        let is_at = state.calls[call].stage;
+        let wrongly = is_at == Stage::Dispatched && !self.rules.voids_unsent_only;
+        (is_at == Stage::Held || wrongly).then_some(())?;
         end(state, End { call, kind: Kind::Void, truth: 0, by: By::Caller });
         Some(())
     }
@@ -301,9 +308,9 @@ impl Scenario {
 
     fn find(&self, state: &mut State, at: usize, call: usize) -> Option<()> {
         let expires = state.db.holds[call]?;
-        let expired = state.now >= expires || state.now == self.ticks;
+        let is_over = state.now >= expires || state.now == self.ticks;
         let idle = state.replicas[at].reaps.is_none();
-        (self.rules.reaps && expired && idle).then_some(())?;
+        (self.rules.reaps && is_over && idle).then_some(())?;
         state.replicas[at].reaps = Some(call);
         let truth = self.calls[call].need;
         enqueue(state, at, Command::End(End { call, kind: Kind::Expire, truth, by: By::Reaper }));

@@ -72,7 +72,8 @@ impl Reference {
 
     /// Admission demands `settled + overrun + held + need <= limit` of every limit.
     pub(super) fn hold(&mut self, need: i128, on: &[usize], ttl: i128) -> Answer {
-        let open = |it: &usize| (self.limits[*it].window.0..self.limits[*it].window.1).contains(&self.now);
+        let open =
+            |it: &usize| (self.limits[*it].window.0..self.limits[*it].window.1).contains(&self.now);
         if !on.iter().all(open) {
             return Answer::Closed;
         }
@@ -104,9 +105,7 @@ impl Reference {
 
     /// A hold whose time is over is settled at its full amount; how many there were.
     pub(super) fn sweep(&mut self) -> usize {
-        let over = |it: &usize| {
-            matches!(self.calls[*it].state, State::Held { expires } if expires <= self.now)
-        };
+        let over = |it: &usize| matches!(self.calls[*it].state, State::Held { expires } if expires <= self.now);
         let all: Vec<usize> = (0..self.calls.len()).filter(over).collect();
         for it in &all {
             self.settle(*it, self.calls[*it].need, false);
@@ -116,7 +115,9 @@ impl Reference {
 
     /// An estimate gives way to the exact truth: a decrease reduces the overrun first.
     pub(super) fn late(&mut self, call: usize, truth: i128) {
-        let State::Booked { charge, overrun, exact: false } = self.calls[call].state else { return };
+        let State::Booked { charge, overrun, exact: false } = self.calls[call].state else {
+            return;
+        };
         let fallen = charge + overrun - truth;
         let (charge, overrun) = if fallen >= 0 {
             let of_overrun = fallen.min(overrun);

@@ -44,7 +44,7 @@ fn key(limit: usize) -> LimitKey {
 }
 
 impl Scenario {
-    fn book(&self, rows: &Rows) -> Book {
+    fn book(&self, rows: Rows) -> Book {
         let limit = |n: usize| Limit {
             key: key(n),
             owner: Owner::Budget(uuid(9).into()),
@@ -70,9 +70,10 @@ impl Scenario {
     pub(super) fn hold(&self, rows: &mut Rows, call: usize, now: Option<u8>) -> Decided {
         let need = i64::from(self.calls[call].need);
         let size = Size::Fixed { money: Amount::from_nanos(need), tokens: 0 };
-        let offers = vec![Offer { terms: terms(), size }];
-        let ask = Ask { calls: 1, offers, limits: self.keys(call), reserve: None, kept: Vec::new() };
-        let mut book = self.book(rows);
+        let offers = vec![Offer { terms: terms(), route: None, size }];
+        let ask =
+            Ask { calls: 1, offers, limits: self.keys(call), reserve: None, kept: Vec::new() };
+        let mut book = self.book(*rows);
         match decide::hold(&mut book, &ask, now.map(instant)) {
             Ok(_) => {
                 take_over(rows, &book);
@@ -104,6 +105,7 @@ impl Scenario {
                 money: Amount::from_nanos(self.calls[end.call].need.into()),
                 ..Need::default()
             },
+            route: None,
             limits: self.keys(end.call),
             reserved_by_host: false,
             incurred_at: Timestamp::UNIX_EPOCH,
@@ -115,7 +117,7 @@ impl Scenario {
             Kind::Expire => EntryKind::Expire,
             Kind::Late => EntryKind::LateSettle,
         };
-        let mut book = self.book(rows);
+        let mut book = self.book(*rows);
         let truth = truth(end.truth.into(), 0);
         let booking = decide::resolve(&mut book, &hold, kind, &truth).unwrap();
         take_over(rows, &book);
@@ -124,7 +126,7 @@ impl Scenario {
 
     /// Books a later truth in the rows, and returns what it adds.
     pub(super) fn correct(&self, rows: &mut Rows, call: usize, before: Parts) -> Parts {
-        let mut book = self.book(rows);
+        let mut book = self.book(*rows);
         let money = Split { charge: before.charge.into(), overrun: before.overrun.into() };
         let before = Booking { money, ..Booking::default() };
         let truth = truth(self.calls[call].truth.into(), 0);

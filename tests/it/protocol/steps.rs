@@ -7,17 +7,46 @@ pub(super) const WINDOWS: u64 = 4;
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Step {
     /// At a replica, in an envelope, so much; in the present window, or in another one.
-    Hold { at: usize, envelope: usize, need: u64, window: Option<u64> },
+    Hold {
+        at: usize,
+        envelope: usize,
+        need: u64,
+        window: Option<u64>,
+    },
     /// The same from both replicas at once, several times.
-    Rush { envelope: usize, need: u64, callers: usize },
+    Rush {
+        envelope: usize,
+        need: u64,
+        callers: usize,
+    },
     /// Of a call, whether it is open or not.
-    Settle { at: usize, call: usize, truth: u64, exact: bool },
-    Void { at: usize, call: usize },
-    Late { call: usize, truth: u64 },
-    Sweep { both: bool },
+    Settle {
+        at: usize,
+        call: usize,
+        truth: u64,
+        exact: bool,
+    },
+    Void {
+        at: usize,
+        call: usize,
+    },
+    Late {
+        call: usize,
+        truth: u64,
+    },
+    Sweep {
+        both: bool,
+    },
     /// A replica dies while an order, or the end of a call, is on its way.
-    Crash { at: usize, ends: Option<usize>, need: u64, after: u64 },
-    Wait { seconds: u64 },
+    Crash {
+        at: usize,
+        ends: Option<usize>,
+        need: u64,
+        after: u64,
+    },
+    Wait {
+        seconds: u64,
+    },
 }
 
 /// SplitMix64: small, and the same everywhere.
@@ -56,9 +85,7 @@ impl Dice {
                 need: 1 + self.amount(),
                 callers: 2 + self.index(7),
             },
-            7..=11 => {
-                Step::Settle { at, call, truth: self.amount(), exact: self.below(3) > 0 }
-            }
+            7..=11 => Step::Settle { at, call, truth: self.amount(), exact: self.below(3) > 0 },
             12 => Step::Void { at, call },
             13..=14 => Step::Late { call, truth: self.amount() },
             15 => Step::Sweep { both: self.below(2) == 0 },
