@@ -7,6 +7,7 @@ use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
     domain::{
+        estimate::prompt_bound,
         fx::FxQuote,
         hold::Terms,
         model::{BackendKind, Model},
@@ -46,7 +47,8 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         backend.is_some_and(|it| it.kind == BackendKind::Scripted)
     };
     let params = &admitted.request.sampling.params;
-    let choice = routing::choose(&catalogue.models, params, allowed, scripted);
+    let bound = |it: &Model| prompt_bound(params, it);
+    let choice = routing::choose(&catalogue.models, params, allowed, bound, scripted);
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {

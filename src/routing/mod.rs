@@ -3,7 +3,7 @@
 mod rank;
 
 use crate::domain::{
-    estimate::{Unbounded, prompt_tokens_max},
+    estimate::{PromptBound, Unbounded},
     ids::PriceVersionId,
     model::Model,
     price::Prices,
@@ -48,18 +48,20 @@ pub struct Choice<'a> {
 }
 
 /// Sorts a tenant's models for a request. `allowed` are the grant's aliases; none: all.
+/// `bound` says how many tokens the prompt counts on a model; it is asked once a model.
 /// Models for which `is_demonstration` come last unless a hint names them: nobody
 /// with a real model wants to hear a scripted one.
 pub fn choose<'a>(
     models: &'a [Model],
     params: &Params,
     allowed: &[String],
+    bound: impl Fn(&Model) -> Result<PromptBound, Unbounded>,
     is_demonstration: impl Fn(&Model) -> bool,
 ) -> Choice<'a> {
     let mut candidates = Vec::new();
     let mut rejected = Vec::new();
     for model in models {
-        match candidate(model, params, allowed) {
+        match candidate(model, params, allowed, &bound) {
             Ok(it) => {
                 let is_demonstration = is_demonstration(model);
                 candidates.push(Candidate { is_demonstration, ..it });
@@ -75,6 +77,7 @@ fn candidate<'a>(
     model: &'a Model,
     params: &Params,
     allowed: &[String],
+    bound: impl Fn(&Model) -> Result<PromptBound, Unbounded>,
 ) -> Result<Candidate<'a>, &'static str> {
     if !allowed.is_empty() && !allowed.contains(&model.alias) {
         return Err("the grant does not allow it");
@@ -83,13 +86,8 @@ fn candidate<'a>(
     if !params.tools.is_empty() && !model.tools {
         return Err("it cannot call tools");
     }
-    let prompt_tokens = prompt_tokens_max(params, model).map_err(|it| match it {
-        Unbounded::Image => "it takes no images",
-        Unbounded::Audio => "it takes no audio",
-    })?;
-    // The bound counts bytes, of which a token has several as a rule: only a prompt
-    // that would be too long at eight bytes a token is certainly too long.
-    if prompt_tokens / 8 >= model.context_tokens {
+    let bound = bound(model).map_err(Unbounded::reason)?;
+    if bound.least >= model.context_tokens {
         return Err("the prompt is longer than its context");
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
@@ -97,7 +95,7 @@ fn candidate<'a>(
         model,
         version,
         prices,
-        prompt_tokens,
+        prompt_tokens: bound.most,
         answer_tokens,
         is_demonstration: false,
         reasons: Vec::new(),
