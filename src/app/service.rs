@@ -12,7 +12,7 @@ use crate::{
         Broker,
         replay::{self, Requests},
     },
-    catalogue::{Catalogue, Connections},
+    catalogue::{self, Catalogue, Connections},
     clock::Clock,
     config::Config,
     domain::fault::chain,
@@ -179,6 +179,7 @@ async fn open_doors(
         clock: services.clock.clone(),
         catalogue: services.catalogue.clone(),
         connections: services.connections.clone(),
+        health: catalogue::Health::default(),
         shutdown: cut.clone(),
     };
     let parts = Doors {

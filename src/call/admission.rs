@@ -1,5 +1,7 @@
 //! Is it allowed, and what does it stand on?
 
+use std::time::Instant;
+
 use super::{Broker, End, Request};
 use crate::{
     domain::{outcome::Refusal, request::Origin},
@@ -11,10 +13,17 @@ use crate::{
 pub(super) struct Admitted {
     pub(super) request: Request,
     pub(super) standing: Standing,
+    /// When the standing was looked up: its `now` on this process' clock.
+    pub(super) seen_at: Instant,
+    /// When the call must end for the sake of the grant and of whoever asks, fixed when
+    /// it began.
+    pub(super) until: Instant,
 }
 
 pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted, End> {
+    let begun = broker.clock.monotonic();
     let standing = look_up(broker, &request).await?;
+    let seen_at = broker.clock.monotonic();
     let grant = &standing.grant;
     if request.sampling.origin == Origin::Background && !grant.background {
         return Err(Refusal::BackgroundNotGranted.into());
@@ -23,11 +32,22 @@ pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted,
     if !(params.tools.is_empty() || grant.tools) {
         return Err(Refusal::ToolsNotGranted.into());
     }
-    Ok(Admitted { request, standing })
+    let call = begun.checked_add(grant.call_time).unwrap_or(begun);
+    let until = request.deadline.map_or(call, |it| it.min(call));
+    Ok(Admitted { request, standing, seen_at, until })
+}
+
+impl Admitted {
+    /// Looks up once more what the request stands on: a window has ended meanwhile.
+    pub(super) async fn look_again(&mut self, broker: &Broker) -> Result<(), End> {
+        self.standing = look_up(broker, &self.request).await?;
+        self.seen_at = broker.clock.monotonic();
+        Ok(())
+    }
 }
 
 /// What the request stands on now.
-pub(super) async fn look_up(broker: &Broker, request: &Request) -> Result<Standing, End> {
+async fn look_up(broker: &Broker, request: &Request) -> Result<Standing, End> {
     let Request { caller, sampling, .. } = request;
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };

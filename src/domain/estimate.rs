@@ -16,44 +16,19 @@ const TEMPLATE_TOKENS: u64 = 64;
 const TOOL_FRAME_TOKENS: u64 = 32;
 
 /// Content whose tokens nobody can bound on this model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unbounded {
     /// The model takes no images.
+    #[error("takes no images")]
     Image,
     /// The model takes no audio.
+    #[error("takes no audio")]
     Audio,
 }
 
-impl Unbounded {
-    /// Why, for operators and hosts.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Image => "it takes no images",
-            Self::Audio => "it takes no audio",
-        }
-    }
-}
-
-/// Between which counts of tokens the truth lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PromptBound {
-    /// No true count is higher: what is held for.
-    pub most: u64,
-    /// No true count is lower, as far as is known: what a context must hold.
-    pub least: u64,
-}
-
-/// Bytes that no vocabulary in use exceeds by much as the mean of a whole prompt.
-const BYTES_PER_TOKEN_MAX: u64 = 8;
-
-/// The tokens that the prompt of `params` counts on `model`: a token is at least one
-/// byte of text, and media count the most that the provider publishes.
-pub fn prompt_bound(params: &Params, model: &Model) -> Result<PromptBound, Unbounded> {
-    let most = prompt_tokens_max(params, model)?;
-    Ok(PromptBound { most, least: most / BYTES_PER_TOKEN_MAX })
-}
-
-fn prompt_tokens_max(params: &Params, model: &Model) -> Result<u64, Unbounded> {
+/// The most tokens that the prompt of `params` counts on `model`: a token is at
+/// least one byte of text, and media count the most that the provider publishes.
+pub fn prompt_tokens_max(params: &Params, model: &Model) -> Result<u64, Unbounded> {
     let system = params.system.as_ref().map_or(0, |it| bytes(it) + FRAME_TOKENS);
     let tools = params.tools.iter().map(|it| {
         bytes(&it.name)

@@ -178,6 +178,7 @@ impl Desk {
         let model = catalogue
             .models
             .iter()
+            .map(|it| &it.model)
             .find(|it| &it.alias == alias && (allowed.is_empty() || allowed.contains(alias)));
         let unknown = || Fault::invalid("model", "is not a priced model that the grant allows");
         let model = model.ok_or_else(unknown)?;

@@ -201,7 +201,8 @@ impl SamplingService for Seen {
             Some(Block::Text(it)) => it.text.chars().map(String::from).collect(),
             _ => Vec::new(),
         };
-        let started = Started { call: "c-1".into(), envelope: "e".into(), max_tokens: 256 };
+        let started =
+            Started { call: "c-1".into(), envelope: "e".into(), max_tokens: 256, attempt: 1 };
         let events = std::iter::once(Event::Started(started))
             .chain(deltas.into_iter().map(|text| Event::Text(TextDelta { text })))
             .chain([Event::Done(reply)])

@@ -11,6 +11,7 @@
 mod admin;
 mod backend;
 mod call;
+mod catalogue;
 mod cli_output;
 mod convert;
 mod engine;
@@ -19,6 +20,7 @@ mod ledger;
 mod mcp_json;
 mod postgres;
 mod replay;
+mod routing;
 mod support;
 mod tidy;
 mod world;

@@ -140,11 +140,14 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, envelope, max_tokens } => Event::Started(proto::Started {
-            call: call.to_string(),
-            envelope: convert::name::format(tenant, &envelope),
-            max_tokens: i64::try_from(max_tokens).unwrap_or(i64::MAX),
-        }),
+        Progress::Started { call, attempt, envelope, max_tokens } => {
+            Event::Started(proto::Started {
+                call: call.to_string(),
+                envelope: convert::name::format(tenant, &envelope),
+                max_tokens: i64::try_from(max_tokens).unwrap_or(i64::MAX),
+                attempt: i32::from(attempt),
+            })
+        }
         Progress::Text(text) => Event::Text(proto::TextDelta { text }),
     };
     StreamMessageResponse { event: Some(event) }

@@ -56,9 +56,10 @@ async fn nothing_secret_is_logged_or_kept() {
         Answer::json(400, &echo.to_string()),
         Answer::json(401, &echo.to_string()),
         Answer::json(404, "<html>canary-answer-90cd</html>"),
-        Answer::json(503, &echo.to_string()).header("retry-after", "2"),
+        Answer::json(503, &echo.to_string()).header("retry-after", "30"),
         Answer::sse(&[&chunk]).then(After::Break),
         Answer::sse(&[&garbage]),
+        // Tried again, with the same answer.
         Answer::sse(&[&format!("data: {echo}\n\n")]),
     ];
     let turns = answers.len();

@@ -1,6 +1,8 @@
 //! The story of a call from outside: a host that asks a running service.
 
+mod attempts;
 mod binary;
+mod breaker;
 mod budgets;
 mod canary;
 mod cuts;

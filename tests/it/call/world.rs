@@ -203,7 +203,7 @@ impl World {
         self.backend("vendor", proto::BackendKind::Openai, base_url, profile).await;
     }
 
-    async fn backend(
+    pub(crate) async fn backend(
         &self,
         alias: &str,
         kind: proto::BackendKind,
