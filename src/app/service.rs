@@ -12,7 +12,7 @@ use crate::{
         Broker,
         replay::{self, Requests},
     },
-    catalogue::{self, Catalogue, Connections},
+    catalogue::{self, Catalogue, Connections, bounds},
     clock::Clock,
     config::Config,
     domain::fault::chain,
@@ -87,6 +87,7 @@ impl Running {
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
+        duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
@@ -146,6 +147,10 @@ impl Running {
             self.doors.shutdown().await;
         }
         self.duties.shutdown().await;
+        let last = bounds::write(&self.services.store, &self.services.catalogue);
+        if !matches!(tokio::time::timeout(CUT_BEFORE_END, last).await, Ok(Ok(()))) {
+            tracing::warn!("the last counts of prompts were not written");
+        }
         let store = self.services.store.clone();
         drop(self.services);
         let answered = async { while self.lanes.join_next().await.is_some() {} };

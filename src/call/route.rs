@@ -10,10 +10,10 @@ use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
     domain::{
-        estimate::prompt_tokens_max, fault::Fault, fx::FxQuote, hold::Terms, model::Model,
-        outcome::Refusal,
+        estimate::Measured, fault::Fault, fx::FxQuote, hold::Terms, model::Model, outcome::Refusal,
     },
     routing::{self, Candidate, Question},
+    tokens,
 };
 
 /// Models looked at for one call, the first choice among them.
@@ -41,6 +41,8 @@ pub(super) struct Way {
     pub(super) connection: Connection,
     pub(super) offer: Offer,
     pub(super) prompt_tokens: u64,
+    /// Whether that trusts more than bytes and declared maxima.
+    pub(super) is_fine: bool,
     pub(super) reasons: Vec<String>,
     /// Whether it is for demonstrations alone.
     pub(super) is_demonstration: bool,
@@ -52,12 +54,13 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
+    let (admitted, measured) = measure(admitted, &catalogue).await?;
     let allowed = &admitted.standing.grant.models;
     let params = &admitted.request.sampling.params;
     let question = Question {
         params,
         allowed,
-        bounds: &|model| prompt_tokens_max(params, model),
+        bounds: &|model| measured.bound(model),
         health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
     };
     let choice = routing::choose(&catalogue.models, &question, CANDIDATES_MAX);
@@ -67,7 +70,9 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         if ways.len() == OFFERS_MAX {
             break;
         }
+        let is_fine = measured.bound(candidate.model).is_ok_and(|it| it.is_fine);
         let way = way(broker, &catalogue, candidate, (fx, has_landing));
+        let way = way.map(|it| Way { is_fine, ..it });
         ways.extend(way.filter(|it| ways.first().is_none_or(|first| may_follow(first, it))));
     }
     if ways.is_empty() {
@@ -123,10 +128,26 @@ fn way(
         connection: broker.connections.to(backend)?,
         offer: Offer { terms, size },
         prompt_tokens,
+        is_fine: false,
         reasons,
         is_demonstration,
         rests_until: None,
     })
+}
+
+/// Measures the prompt once for all models; a long one where no other call waits for it.
+async fn measure(admitted: Admitted, catalogue: &Snapshot) -> Result<(Admitted, Measured), End> {
+    let vocabularies = catalogue.vocabularies.clone();
+    let is_slow = tokens::is_slow(&admitted.request.sampling.params, &vocabularies);
+    let work = move || {
+        let measured = tokens::measure(&admitted.request.sampling.params, &vocabularies);
+        (admitted, measured)
+    };
+    if !is_slow {
+        return Ok(work());
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(|_| Fault::Internal)?)
 }
 
 /// Models there are, and each has failed a moment ago.
