@@ -6,9 +6,11 @@ pub mod decide;
 pub mod lane;
 pub mod late;
 pub mod offer;
+pub mod owed;
 mod plan;
 pub mod reaper;
 pub mod reserve;
+mod uncertain;
 pub mod windows;
 
 use std::{
@@ -50,6 +52,7 @@ const TENANTS_REMEMBERED: usize = 10_000;
 pub struct Engine {
     lanes: Arc<[Door]>,
     tenants: Arc<Mutex<HashMap<TenantId, Arc<Semaphore>>>>,
+    owed: Arc<owed::Owed>,
 }
 
 #[derive(Debug)]
@@ -65,9 +68,10 @@ impl Engine {
     /// The engine and its lanes, which somebody has to run. A tenant always has the
     /// same lane.
     pub fn new(store: &Store, clock: &Clock, lanes: usize) -> (Self, Vec<Lane>) {
+        let owed = Arc::new(owed::Owed::default());
         let (doors, lanes): (Vec<_>, Vec<_>) =
-            (0..lanes.max(1)).map(|_| lane(store, clock)).unzip();
-        (Self { lanes: doors.into(), tenants: Arc::default() }, lanes)
+            (0..lanes.max(1)).map(|_| lane(store, clock, &owed)).unzip();
+        (Self { lanes: doors.into(), tenants: Arc::default(), owed }, lanes)
     }
 
     /// Takes a hold. It is durable when this returns; if the caller is gone by
@@ -121,11 +125,11 @@ impl Engine {
     }
 }
 
-fn lane(store: &Store, clock: &Clock) -> (Door, Lane) {
+fn lane(store: &Store, clock: &Clock, owed: &Arc<owed::Owed>) -> (Door, Lane) {
     // Room for every slot, so that whoever has one never waits to send.
     let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
     let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
     let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
     let connection = LaneConnection::new(store.clone());
-    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue))
+    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue, Arc::clone(owed)))
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{Broker, End, Request};
 use crate::{
     domain::{outcome::Refusal, request::Origin},
-    envelope::{Names, Standing, stand},
+    envelope::{Made, Names, Standing, stand},
 };
 
 /// A request with a grant, an envelope and the limits that apply.
@@ -20,9 +20,9 @@ pub(super) struct Admitted {
     pub(super) until: Instant,
 }
 
-pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted, End> {
+pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Result<Admitted, End> {
     let begun = broker.clock.monotonic();
-    let standing = look_up(broker, &request).await?;
+    let standing = look_up(broker, &request, made).await?;
     let seen_at = broker.clock.monotonic();
     let grant = &standing.grant;
     if request.sampling.origin == Origin::Background && !grant.background {
@@ -40,16 +40,17 @@ pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted,
 impl Admitted {
     /// Looks up once more what the request stands on: a window has ended meanwhile.
     pub(super) async fn look_again(&mut self, broker: &Broker) -> Result<(), End> {
-        self.standing = look_up(broker, &self.request).await?;
+        self.standing = look_up(broker, &self.request, Made::Kept).await?;
         self.seen_at = broker.clock.monotonic();
         Ok(())
     }
 }
 
 /// What the request stands on now.
-async fn look_up(broker: &Broker, request: &Request) -> Result<Standing, End> {
+async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Standing, End> {
     let Request { caller, sampling, .. } = request;
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
-    Ok(stand(&broker.store, &broker.clock, caller, names, &sampling.envelope).await?)
+    let desk = (&broker.store, &broker.clock);
+    Ok(stand(desk, caller, names, &sampling.envelope, made).await?)
 }

@@ -110,7 +110,7 @@ async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadlin
     Err(Fault::Shed { retry_after: Duration::from_millis(200) }.into())
 }
 
-fn order(routed: &Routed, ttl: Duration) -> Order {
+pub(super) fn order(routed: &Routed, ttl: Duration) -> Order {
     let Admitted { request, standing, .. } = &routed.admitted;
     let attempt = routed.past.attempt();
     Order {

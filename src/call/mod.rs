@@ -6,6 +6,7 @@ mod answer;
 mod attempts;
 mod deadline;
 mod ending;
+pub mod explain;
 mod hold;
 mod meta;
 mod past;
@@ -28,7 +29,7 @@ use crate::{
     catalogue::{Catalogue, Connections, Health},
     clock::Clock,
     domain::{fault::Fault, ids::CallId, outcome::Refusal, request::SamplingRequest},
-    envelope,
+    envelope::{self, Made},
     identity::HostCaller,
     store::Store,
 };
@@ -94,7 +95,7 @@ pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
 
 async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
     // Is it allowed, and what does it stand on?
-    let admitted = admission::admit(broker, request).await?;
+    let admitted = admission::admit(broker, request, Made::Kept).await?;
     // Which models may take it, and in which order?
     let mut routed = route::choose(broker, admitted).await?;
     loop {

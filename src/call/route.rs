@@ -55,15 +55,9 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
     let (admitted, measured) = measure(admitted, &catalogue).await?;
-    let allowed = &admitted.standing.grant.models;
-    let params = &admitted.request.sampling.params;
-    let question = Question {
-        params,
-        allowed,
-        bounds: &|model| measured.bound(model),
-        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
-    };
-    let choice = routing::choose(&catalogue.models, &question, CANDIDATES_MAX);
+    let choice = asking(broker, (&admitted, &measured), |question| {
+        routing::choose(&catalogue.models, question, CANDIDATES_MAX)
+    });
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
@@ -80,6 +74,37 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         return Err(end.unwrap_or_else(|| Refusal::NoModel.into()));
     }
     Ok(Routed { admitted, ways, resting: Vec::new(), past: Past::default() })
+}
+
+/// What is asked of routing for a request.
+fn asking<T>(
+    broker: &Broker,
+    (admitted, measured): (&Admitted, &Measured),
+    ask: impl FnOnce(&Question<'_>) -> T,
+) -> T {
+    ask(&Question {
+        params: &admitted.request.sampling.params,
+        allowed: &admitted.standing.grant.models,
+        bounds: &|model| measured.bound(model),
+        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
+    })
+}
+
+/// At most `most` of the models that may not answer, by alias, and why.
+pub(super) async fn rejected(
+    broker: &Broker,
+    admitted: Admitted,
+    most: usize,
+) -> Result<(Admitted, Vec<(String, String)>), Fault> {
+    let tenant = admitted.request.caller.tenant;
+    let catalogue = broker.catalogue.of(&broker.store, &broker.clock, tenant).await?;
+    let (admitted, measured) = measure(admitted, &catalogue).await?;
+    let rejected = asking(broker, (&admitted, &measured), |question| {
+        routing::rejections(&catalogue.models, question, most)
+    });
+    let rejected = rejected.into_iter().map(|(alias, why)| (alias.to_owned(), why.to_string()));
+    let rejected = rejected.collect();
+    Ok((admitted, rejected))
 }
 
 /// After the first choice only those follow that are no dearer: neither less room nor a
@@ -136,7 +161,7 @@ fn way(
 }
 
 /// Measures the prompt once for all models; a long one where no other call waits for it.
-async fn measure(admitted: Admitted, catalogue: &Snapshot) -> Result<(Admitted, Measured), End> {
+async fn measure(admitted: Admitted, catalogue: &Snapshot) -> Result<(Admitted, Measured), Fault> {
     let vocabularies = catalogue.vocabularies.clone();
     let is_slow = tokens::is_slow(&admitted.request.sampling.params, &vocabularies);
     let work = move || {
@@ -147,7 +172,7 @@ async fn measure(admitted: Admitted, catalogue: &Snapshot) -> Result<(Admitted, 
         return Ok(work());
     }
     let done = tokio::task::spawn_blocking(work).await;
-    Ok(done.map_err(|_| Fault::Internal)?)
+    done.map_err(|_| Fault::Internal)
 }
 
 /// Models there are, and each has failed a moment ago.

@@ -19,7 +19,7 @@ use crate::{
     store::{self, Store},
 };
 
-/// The attempts of a call stand below each other: they have its id and a number each.
+/// The attempts of a call bear its id and a number each; `--call` lists them alone.
 const COLUMNS: &[&str] = &[
     "booked_at",
     "kind",

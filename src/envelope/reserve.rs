@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Names, Standing, Stop, left, stand};
+use super::{Made, Names, Standing, Stop, left, stand};
 use crate::{
     budget::{
         Ended, Engine, Order, Verdict,
@@ -109,7 +109,8 @@ impl Desk {
         let (user, server, root) = (&wish.user, &wish.server, wish.root.as_deref());
         let names = Names { user, server, root };
         for _ in 0..WINDOWS_MAX {
-            let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
+            let desk = (&self.store, &self.clock);
+            let standing = stand(desk, host, names, &wish.envelope, Made::Kept).await?;
             let over = super::seconds(&standing.envelope, standing.now);
             if standing.now >= standing.envelope.life.closes_at {
                 return Ok(self.reserved(&standing, Err(over), &standing.limits));

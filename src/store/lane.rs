@@ -12,7 +12,9 @@ use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use super::{
     Error, Store,
     batch::{Batch, see, write},
-    entries, holds, limits,
+    entries,
+    holds::{self, OpenHold},
+    limits,
 };
 use crate::domain::{
     entry::{Booking, EntryKind},
@@ -44,10 +46,10 @@ pub struct Locked<'c> {
     pub limits: Vec<Limit>,
 }
 
-/// Holds that are open and since when, as seen under locks.
+/// Holds that are open, as seen under locks.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) holds: BTreeMap<HoldId, Timestamp>,
+    pub(crate) holds: BTreeMap<HoldId, OpenHold>,
     /// Postgres' time once all was locked.
     pub(crate) now: Timestamp,
 }

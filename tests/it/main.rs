@@ -16,6 +16,7 @@ mod cli_output;
 mod convert;
 mod engine;
 mod fake_service;
+mod faults;
 mod ledger;
 mod mcp_json;
 mod postgres;

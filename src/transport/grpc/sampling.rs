@@ -17,9 +17,9 @@ use crate::{
     domain::{fault::Fault, ids::TenantId},
     identity::HostCaller,
     proto::{
-        self, ContentBlock, CreateMessageRequest, CreateMessageResponse, StreamMessageRequest,
-        StreamMessageResponse, content_block, sampling_service_server::SamplingService,
-        stream_message_response::Event,
+        self, ContentBlock, CreateMessageRequest, CreateMessageResponse, ExplainRouteRequest,
+        ExplainRouteResponse, StreamMessageRequest, StreamMessageResponse, content_block,
+        sampling_service_server::SamplingService, stream_message_response::Event,
     },
     tasks::Tasks,
 };
@@ -74,6 +74,18 @@ impl SamplingService for Sampling {
         })
         .try_flatten();
         Ok(Response::new(Box::pin(progress.chain(done))))
+    }
+
+    async fn explain_route(
+        &self,
+        request: Request<ExplainRouteRequest>,
+    ) -> Result<Response<ExplainRouteResponse>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
+        let (request, _, _gone) = self.read(&metadata, body, Sink::NONE).await?;
+        let (tenant, currency) = (request.caller.tenant, request.caller.currency);
+        let explained = call::explain::explain(&self.broker, request).await?;
+        Ok(Response::new(convert::reply::explained(explained, tenant, currency)))
     }
 }
 

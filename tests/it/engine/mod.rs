@@ -7,4 +7,4 @@ mod offers;
 mod plans;
 mod races;
 mod rule;
-mod world;
+pub(crate) mod world;

@@ -2,6 +2,8 @@
 //! a running broker.
 
 mod broker;
+pub(crate) mod proxy;
+pub(crate) mod replicas;
 mod temp;
 pub(crate) mod vendor;
 
@@ -37,6 +39,20 @@ pub(crate) fn database() -> TestDb {
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
     cluster().create_database(&name, Some(TEMPLATE)).unwrap();
     TestDb { url: cluster().url(&name), name }
+}
+
+impl TestDb {
+    /// A go-between on the way to it, and the URL that leads through.
+    pub(crate) async fn behind_proxy(&self) -> (proxy::Proxy, String) {
+        let proxy = proxy::Proxy::to(cluster().socket_dir().to_owned()).await;
+        let url = proxy.url(&self.name);
+        (proxy, url)
+    }
+}
+
+/// Whether the sweeps that take minutes are wanted.
+pub(crate) fn long() -> bool {
+    std::env::var_os("BURSAR_LONG").is_some_and(|it| it == "1")
 }
 
 impl Drop for TestDb {

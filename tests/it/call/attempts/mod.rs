@@ -145,7 +145,8 @@ async fn an_envelope_of_one_call_suffices_for_all_its_attempts() {
             let vendor = Vendor::answering_in_turn(vec![status(503), fine()]).await;
             world.vendor(&vendor.base_url, profile.clone()).await;
             let mut wanted = limits(1, 60, 100_000_000);
-            wanted.landing = landing.then(|| bursar::proto::Landing { reserve: None, tokens: 20 });
+            wanted.landing =
+                landing.then_some(bursar::proto::Landing { reserve: None, tokens: 20 });
             let envelope = world.open(wanted).await;
             let reply = world.sample(hello_in(&envelope)).await.unwrap();
             // Its first call is never told to conclude, whichever attempt of it.

@@ -184,12 +184,12 @@ async fn what_was_delivered_once_is_never_asked_for_again() {
     let delta = |delta: serde_json::Value| {
         format!("data: {}\n\n", json!({ "choices": [{ "index": 0, "delta": delta }] }))
     };
-    let word = delta(json!({ "content": "the" }));
+    let begun = delta(json!({ "content": "the" }));
     let error = format!("data: {}\n\n", json!({ "error": { "message": "overloaded" } }));
     let broken = [
-        Answer::sse(&[&word]).then(After::Break),
-        Answer::sse(&[&word, &error]),
-        Answer::sse(&[&word]),
+        Answer::sse(&[&begun]).then(After::Break),
+        Answer::sse(&[&begun, &error]),
+        Answer::sse(&[&begun]),
     ];
     for (at, answer) in broken.into_iter().enumerate() {
         // Shown already, or withheld because a stop text may have begun.
