@@ -7,7 +7,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    budget::{Engine, owed, reaper},
+    budget::{Engine, Lanes, owed, reaper},
     call::{
         Broker,
         replay::{self, Requests},
@@ -69,8 +69,9 @@ impl Running {
         .context("database_url")?;
         let health = Health::default();
         let answers = follow_clock((&store, &clock, &health), true).await;
-        let lanes_wanted = usize::try_from(config.lanes).unwrap_or(1);
-        let (engine, lane_list) = Engine::new(&store, &clock, lanes_wanted);
+        let count = usize::try_from(config.lane_count()).unwrap_or(1);
+        let wanted = Lanes { count, tenants: config.lane_tenants };
+        let (engine, lane_list) = Engine::new(&store, &clock, wanted);
         let mut lanes = JoinSet::new();
         for lane in lane_list {
             lanes.spawn(lane.run());

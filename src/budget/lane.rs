@@ -19,6 +19,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    config::LaneTenants,
     domain::{
         entry::{EntryKind, Truth},
         hold::Hold,
@@ -49,29 +50,36 @@ pub struct Lane {
     pub(super) connection: LaneConnection,
     pub(super) ends: mpsc::Receiver<Command>,
     pub(super) holds: mpsc::Receiver<Command>,
+    tenants: LaneTenants,
     /// Limits as last written or read, for compare-and-set. Never refused from.
     known: BTreeMap<LimitKey, Limit>,
     owed: Arc<Owed>,
 }
 
 impl Lane {
-    pub(super) const fn new(
+    pub(super) fn new(
         clock: Clock,
         connection: LaneConnection,
         ends: mpsc::Receiver<Command>,
         holds: mpsc::Receiver<Command>,
-        owed: Arc<Owed>,
+        (tenants, owed): (LaneTenants, Arc<Owed>),
     ) -> Self {
-        Self { clock, connection, ends, holds, known: BTreeMap::new(), owed }
+        Self { clock, connection, ends, holds, tenants, known: BTreeMap::new(), owed }
     }
 
     /// Works until nobody can send any more and all is answered.
     pub async fn run(mut self) {
         while let Some(commands) = self.gather().await {
-            let mut waiting = vec![commands];
+            let mut waiting = match self.tenants {
+                LaneTenants::Many => vec![commands],
+                LaneTenants::One => of_one_tenant_each(commands),
+            };
             while let Some(commands) = waiting.pop().filter(|it| !it.is_empty()) {
                 waiting.extend(self.process(commands).await);
             }
+            // Whoever was just answered may ask for more. Heard first, it comes into
+            // the next batch: otherwise there would be two halves, taking turns.
+            tokio::task::yield_now().await;
         }
     }
 
@@ -327,6 +335,24 @@ fn halves(mut commands: Vec<Command>) -> Vec<Vec<Command>> {
     let second = commands.split_off(commands.len() / 2);
     // Taken from the end: the first half goes first.
     vec![second, commands]
+}
+
+/// The same commands, a batch for each tenant, to be taken from the end: first come
+/// first.
+fn of_one_tenant_each(commands: Vec<Command>) -> Vec<Vec<Command>> {
+    let mut batches: Vec<Vec<Command>> = Vec::new();
+    let mut at = BTreeMap::new();
+    for command in commands {
+        let index = *at.entry(tenant(&command)).or_insert_with(|| {
+            batches.push(Vec::new());
+            batches.len().saturating_sub(1)
+        });
+        if let Some(batch) = batches.get_mut(index) {
+            batch.push(command);
+        }
+    }
+    batches.reverse();
+    batches
 }
 
 /// From 5 ms, doubled up to half a second.

@@ -80,6 +80,11 @@ impl Owed {
 }
 
 impl Engine {
+    /// Keeps a settlement whose truth is known and that could not be booked.
+    pub fn owe(&self, hold: &Hold, kind: EntryKind, truth: Truth) {
+        self.owed.end(hold, kind, truth);
+    }
+
     /// How many settlements wait for Postgres to come back.
     pub fn owed(&self) -> usize {
         self.owed.len()

@@ -1,12 +1,15 @@
 //! Is it allowed, and what does it stand on?
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{Broker, End, Request};
 use crate::{
-    domain::{outcome::Refusal, request::Origin},
+    domain::{fault::Fault, outcome::Refusal, request::Origin},
     envelope::{Made, Names, Standing, stand},
 };
+
+/// Longer than the database's own timeouts, so that only a dead peer meets it.
+const SILENCE: Duration = Duration::from_secs(15);
 
 /// A request with a grant, an envelope and the limits that apply.
 #[derive(Debug)]
@@ -52,5 +55,15 @@ async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Stand
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
     let desk = (&broker.store, &broker.clock);
-    Ok(stand(desk, caller, names, &sampling.envelope, made).await?)
+    let standing = stand(desk, caller, names, &sampling.envelope, made);
+    Ok(tokio::time::timeout(SILENCE, standing).await.map_err(|_| silent())??)
+}
+
+/// Nothing was held, so nothing is lost by asking another replica.
+fn silent() -> Fault {
+    Fault::Unavailable {
+        reason: "DATABASE_UNAVAILABLE",
+        problem: "the database does not answer".to_owned(),
+        retry_after: Some(Duration::from_secs(1)),
+    }
 }

@@ -71,8 +71,8 @@ fn compare(broker: &Broker, answered: &Answered) {
 }
 
 /// Ends the hold. What that moved, and the limits that it moved; none when
-/// the booking is still to come: then the hold stands, and the reaper settles it at
-/// its full amount.
+/// the booking is still to come: then it is owed, and made once Postgres answers. Should
+/// this process end before that, the reaper settles the hold at its full amount.
 async fn book(
     broker: &Broker,
     (hold, slot): (Hold, Slot),
@@ -80,7 +80,7 @@ async fn book(
     truth: &Truth,
 ) -> Option<(Booking, Vec<Limit>)> {
     let (call, key) = (hold.call, (hold.parties.tenant, hold.id));
-    match broker.engine.end(hold, kind, *truth, Some(slot)).await {
+    match broker.engine.end(hold.clone(), kind, *truth, Some(slot)).await {
         Ok(Ended::Booked { booking, limits }) => return Some((booking, limits)),
         Ok(Ended::AlreadyResolved) => {}
         Err(it) => {
@@ -95,6 +95,7 @@ async fn book(
         Ok(late::Late::Unknown) => None,
         Err(it) => {
             tracing::error!(%call, error = %it, "a late truth could not be booked");
+            broker.engine.owe(&hold, kind, *truth);
             None
         }
     }

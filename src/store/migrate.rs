@@ -31,6 +31,7 @@ const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
     7 "0007_ledger",
     8 "0008_row_security",
     9 "0009_requests",
+    10 "0010_plans",
     11 "0011_scopes",
     12 "0012_nesting",
     15 "0015_bounds",

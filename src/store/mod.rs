@@ -80,19 +80,20 @@ impl Store {
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         let options: PgConnectOptions = settings.url.parse().map_err(Error::from)?;
         let options = options.application_name("bursar").disable_statement_logging();
-        let pool = |role: &str, most: u32, longest: &'static str| {
+        let pool = |options: PgConnectOptions, most: u32, longest: &'static str| {
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(ACQUIRE)
                 .idle_timeout(Duration::from_mins(5))
                 .after_connect(|connection, _| Box::pin(bound(connection, longest)))
-                .connect_lazy_with(timed(as_role(options.clone(), role)))
+                .connect_lazy_with(options)
         };
+        let of = |role: &str| timed(as_role(options.clone(), role));
         Ok(Self {
-            calls: pool(APP, settings.call_connections, TRANSACTION),
-            reports: pool(APP, settings.report_connections, PROOFS),
-            duties: pool(DUTY, 2, TRANSACTION),
-            lane: planned(timed(as_role(options.clone(), APP))),
+            calls: pool(by_key(of(APP)), settings.call_connections, TRANSACTION),
+            reports: pool(of(APP), settings.report_connections, PROOFS),
+            duties: pool(by_key(of(DUTY)), 2, TRANSACTION),
+            lane: planned(of(APP)),
         })
     }
 
@@ -207,14 +208,19 @@ async fn bound(connection: &mut PgConnection, longest: &str) -> Result<(), sqlx:
     sqlx::query(set).bind(longest).execute(connection).await.map(drop)
 }
 
-/// A lane's statements join arrays with tables by primary key. Planned once and for
-/// that alone, they cost the same whatever the statistics say.
-fn planned(options: PgConnectOptions) -> PgConnectOptions {
+/// What a call asks is found by key. A plan made while a table was small would read all
+/// of it, and would be kept.
+fn by_key(options: PgConnectOptions) -> PgConnectOptions {
     options.options([
-        ("plan_cache_mode", "force_generic_plan"),
         ("enable_hashjoin", "off"),
         ("enable_mergejoin", "off"),
         ("enable_seqscan", "off"),
         ("jit", "off"),
     ])
+}
+
+/// A lane's statements join arrays with tables by primary key. Planned once and for
+/// that alone, they cost the same whatever the statistics say.
+fn planned(options: PgConnectOptions) -> PgConnectOptions {
+    by_key(options).options([("plan_cache_mode", "force_generic_plan")])
 }

@@ -1,6 +1,6 @@
 -- The second part: holds that end.
-, ends as (
-    select * from unnest($28::uuid[], $29::uuid[], $30::text[],
+, ends as materialized (
+    select e.* from seen, unnest($28::uuid[], $29::uuid[], $30::text[],
             $31::bigint[], $32::bigint[], $33::bigint[], $34::bigint[], $35::bigint[],
             $36::text[], $37::bigint[], $38::bigint[], $39::bigint[], $40::bigint[], $41::bigint[],
             $42::bigint[], $43::bigint[], $44::text[], $45::text[], $46::text[])

@@ -4,7 +4,6 @@ mod faults;
 mod first;
 mod late;
 mod offers;
-mod plans;
 mod races;
 mod rule;
 pub(crate) mod world;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bursar::{
-    budget::{Engine, Verdict, command::Ended, reaper},
+    budget::{Engine, Lanes, Verdict, command::Ended, reaper},
     clock::Clock,
     proto::Outcome,
 };
@@ -33,10 +33,11 @@ async fn movable_clock(url: &str) {
     );
     for name in ["now", "clock_timestamp", "statement_timestamp", "transaction_timestamp"] {
         let kind = if name == "clock_timestamp" { "volatile" } else { "stable" };
-        sql += &format!(
+        let function = format!(
             "create function moved.{name}() returns timestamptz language sql {kind} security definer
              as 'select pg_catalog.{name}() + (select ahead from moved.clock)';"
         );
+        sql.push_str(&function);
     }
     sql.push_str(
         "do $$ begin execute format('alter database %I set search_path = moved, pg_catalog, public',
@@ -102,7 +103,7 @@ async fn replicas_that_are_a_day_off_hold_and_expire_by_the_database_alone() {
     for ahead in [-day, 0, day] {
         let clock = Clock::default();
         clock.set_offset_ms(ahead);
-        let (engine, lanes) = Engine::new(&world.store, &clock, 1);
+        let (engine, lanes) = Engine::new(&world.store, &clock, Lanes::of(1));
         for lane in lanes {
             tokio::spawn(lane.run());
         }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bursar::{
-    budget::{Engine, Held, command::Ended},
+    budget::{Engine, Held, Lanes, command::Ended},
     domain::limit::{LimitKey, LimitKind, Width},
     store::{Settings, Store},
 };
@@ -47,7 +47,7 @@ struct Ground {
 }
 
 fn engine(world: &World, store: &Store) -> Engine {
-    let (engine, lanes) = Engine::new(store, &world.clock, 1);
+    let (engine, lanes) = Engine::new(store, &world.clock, Lanes::of(1));
     for lane in lanes {
         tokio::spawn(lane.run());
     }

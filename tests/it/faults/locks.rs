@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bursar::{
-    budget::{Engine, Verdict, command::Ended, late},
+    budget::{Engine, Lanes, Verdict, command::Ended, late},
     domain::{
         entry::{EntryKind, Truth},
         limit::{LimitKey, LimitKind, Width},
@@ -24,7 +24,7 @@ fn engines(world: &World) -> Vec<Engine> {
         let url = world.db.url.clone();
         let settings = Settings { url, call_connections: connections, report_connections: 1 };
         let store = Store::open(&settings).unwrap();
-        let (engine, lanes) = Engine::new(&store, &world.clock, 2);
+        let (engine, lanes) = Engine::new(&store, &world.clock, Lanes::of(2));
         for lane in lanes {
             tokio::spawn(lane.run());
         }

@@ -67,7 +67,11 @@ fn cluster() -> &'static Cluster {
     &CLUSTER
         .get_or_init(|| {
             let dir = TempDir::new("cluster");
-            let settings = [("max_connections", "400"), ("autovacuum", "off")];
+            let settings = [
+                ("max_connections", "400"),
+                ("autovacuum", "off"),
+                ("log_line_prefix", "%m [%p] %d "),
+            ];
             let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
             let options =
                 Options { durable: false, settings: settings.into(), ..Options::new(dir.path()) };
