@@ -129,8 +129,9 @@ pub async fn write(store: &Store, catalogue: &Catalogue) -> Result<(), Fault> {
     outcome
 }
 
+/// On a connection of calls, which finds rows by key whatever the statistics say.
 async fn write_some(store: &Store, tenant: TenantId, seen: &[Seen]) -> Result<(), Fault> {
-    let mut tx = store.report_tx(tenant).await?;
+    let mut tx = store.call_tx(tenant).await?;
     bounds::add(&mut tx, tenant, seen).await?;
     Ok(store::commit(tx).await?)
 }

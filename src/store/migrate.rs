@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 13] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
