@@ -21,7 +21,8 @@ pub(crate) async fn load(setup: &Setup, rows: i64) {
     let this = now.first_of_month().unwrap().start_of_day().unwrap();
     let envelopes = (rows / CALLS_OF_ENVELOPE / MONTHS).max(1);
     sqlx::query("set synchronous_commit = off").execute(&mut owner).await.unwrap();
-    for ago in 0..MONTHS {
+    // Months that are over: what is measured comes after.
+    for ago in 1..=MONTHS {
         let month = this.checked_sub(Span::new().months(ago)).unwrap().round(Unit::Second).unwrap();
         let month = month.timestamp().to_string();
         sqlx::query("select bursar_ensure_month($1::text::date)")
@@ -29,7 +30,7 @@ pub(crate) async fn load(setup: &Setup, rows: i64) {
             .execute(&mut owner)
             .await
             .unwrap();
-        let first = (MONTHS - 1 - ago) * envelopes + 1;
+        let first = (MONTHS - ago) * envelopes + 1;
         for sql in [include_str!("history_limits.sql"), include_str!("history_entries.sql")] {
             sqlx::query(sql)
                 .bind(&month)

@@ -75,6 +75,7 @@ fn lanes(setup: &Setup, case: &Case) -> Lanes {
 
 async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
     let offer = Offer {
+        route: None,
         terms: terms(),
         size: Size::Fixed { money: Amount::from_nanos(HELD), tokens: TOKENS as u64 },
     };

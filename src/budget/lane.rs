@@ -60,9 +60,9 @@ impl Lane {
     pub(super) fn new(
         clock: Clock,
         connection: LaneConnection,
-        ends: mpsc::Receiver<Command>,
-        holds: mpsc::Receiver<Command>,
-        (tenants, owed): (LaneTenants, Arc<Owed>),
+        (ends, holds): (mpsc::Receiver<Command>, mpsc::Receiver<Command>),
+        tenants: LaneTenants,
+        owed: Arc<Owed>,
     ) -> Self {
         Self { clock, connection, ends, holds, tenants, known: BTreeMap::new(), owed }
     }

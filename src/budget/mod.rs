@@ -154,6 +154,6 @@ fn lane(
     let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
     let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
     let connection = LaneConnection::new(store.clone());
-    let shared = (tenants, Arc::clone(owed));
-    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue, shared))
+    let owed = Arc::clone(owed);
+    (door, Lane::new(clock.clone(), connection, (ends_queue, holds_queue), tenants, owed))
 }

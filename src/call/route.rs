@@ -19,6 +19,9 @@ use crate::{
 /// Models looked at for one call, the first choice among them.
 const OFFERS_MAX: usize = 8;
 
+/// What the ledger keeps of the reasons, in bytes.
+const ROUTE_BYTES_MAX: usize = 1_000;
+
 /// Models among which these are looked for: dearer ones than the first do not follow it.
 const CANDIDATES_MAX: usize = 32;
 
@@ -151,7 +154,7 @@ fn way(
         model: model.clone(),
         backend_name: backend.name.clone(),
         connection: broker.connections.to(backend)?,
-        offer: Offer { terms, size },
+        offer: Offer { terms, route: Some(in_words(&reasons)), size },
         prompt_tokens,
         is_fine: false,
         reasons,
@@ -184,6 +187,14 @@ fn all_failing(again_in: Duration) -> Fault {
             .to_owned(),
         retry_after: Some(again_in),
     }
+}
+
+/// The reasons as the ledger keeps them.
+fn in_words(reasons: &[String]) -> Arc<str> {
+    let mut text = reasons.join("; ");
+    let end = (0..=ROUTE_BYTES_MAX.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+    text.into()
 }
 
 /// The most that an offer can cost, in pico-USD.

@@ -171,7 +171,8 @@ impl Desk {
                 let fx = FxQuote { buffer_basis_points: 0, ..fx };
                 let terms =
                     Terms { model: None, backend: None, price_version: None, prices: None, fx };
-                return Ok(Offer { terms, size: Size::Fixed { money: *money, tokens: *tokens } });
+                let size = Size::Fixed { money: *money, tokens: *tokens };
+                return Ok(Offer { terms, route: None, size });
             }
             Most::Model { alias, input, output } => (alias, *input, *output),
         };
@@ -196,7 +197,7 @@ impl Desk {
             fx,
         };
         let size = Size::Fixed { money, tokens: input.saturating_add(output) };
-        Ok(Offer { terms, size })
+        Ok(Offer { terms, route: None, size })
     }
 
     /// Books what the host says was used. Repeating it books nothing.

@@ -3,7 +3,11 @@
 
 mod rank;
 
-use std::{collections::HashSet, fmt, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    time::Duration,
+};
 
 use crate::{
     catalogue::{Listed, breaker::Open},
@@ -94,15 +98,18 @@ pub fn choose<'a>(models: &'a [Listed], question: &Question<'_>, most: usize) ->
     let allowed: HashSet<&str> = question.allowed.iter().map(String::as_str).collect();
     let mut again_in: Option<Duration> = None;
     let mut real_ones_rest = false;
+    let mut passed_over: BTreeMap<&'static str, usize> = BTreeMap::new();
     let mut fits = Vec::with_capacity(models.len());
     for listed in models {
         match fit(listed, question, &allowed) {
             Ok(it) => fits.push(it),
-            Err(Rejection::Failing(time)) => {
-                again_in = Some(again_in.map_or(time, |it| it.min(time)));
-                real_ones_rest |= !listed.is_demonstration;
+            Err(rejection) => {
+                *passed_over.entry(rejection.word()).or_default() += 1;
+                if let Rejection::Failing(time) = rejection {
+                    again_in = Some(again_in.map_or(time, |it| it.min(time)));
+                    real_ones_rest |= !listed.is_demonstration;
+                }
             }
-            Err(_) => {}
         }
     }
     if real_ones_rest {
@@ -110,7 +117,11 @@ pub fn choose<'a>(models: &'a [Listed], question: &Question<'_>, most: usize) ->
         let hints = rank::hints(&question.params.preferences);
         fits.retain(|it| !it.listed.is_demonstration || rank::is_named(it, &hints));
     }
-    let candidates = rank::best(&fits, &question.params.preferences, most);
+    let mut candidates = rank::best(&fits, &question.params.preferences, most);
+    if let Some(first) = candidates.first_mut().filter(|_| !passed_over.is_empty()) {
+        let counts: Vec<_> = passed_over.iter().map(|(why, n)| format!("{n} {why}")).collect();
+        first.reasons.push(format!("passed over: {}", counts.join(", ")));
+    }
     let again_in = again_in.filter(|_| candidates.is_empty());
     Choice { candidates, again_in }
 }
@@ -156,6 +167,22 @@ fn fit<'a>(
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
     Ok(Fit { listed, version, prices, prompt_tokens: bound.most, answer_tokens })
+}
+
+impl Rejection {
+    /// A word or two to count by.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::NotGranted => "not granted",
+            Self::NoPrice => "without a price",
+            Self::NoTools => "without tools",
+            Self::NoImages => "without images",
+            Self::NoAudio => "without audio",
+            Self::Suspended => "suspended",
+            Self::TooLong => "too short for the prompt",
+            Self::Failing(_) => "failing",
+        }
+    }
 }
 
 impl fmt::Display for Rejection {

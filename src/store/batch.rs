@@ -112,11 +112,13 @@ pub(crate) async fn write(
     let sets = LimitSets::of(&batch.holds);
     let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
     let roots = column(&batch.holds, |(it, _)| it.parties.root.map(RootId::uuid));
+    let routes = column(&batch.holds, |(it, _)| it.route.as_deref().map(str::to_owned));
     let query = bind_ends(query, &batch.ends)
         .bind(sets.to)
         .bind(sets.ids)
         .bind(roots)
-        .bind(tenants.map(list));
+        .bind(tenants.map(list))
+        .bind(routes);
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }

@@ -99,6 +99,7 @@ fn hold(row: &PgRow) -> Result<Hold, Error> {
             fx: fx(row)?,
         },
         need: need(row)?,
+        route: row.try_get::<Option<&str>, _>("route")?.map(Into::into),
         limits: limits(row, tenant)?,
         reserved_by_host: row.try_get("by_host")?,
         incurred_at: row.try_get::<Instant, _>("incurred_at")?.0,

@@ -145,7 +145,7 @@ impl World {
     /// An order for a fixed amount.
     pub(crate) fn order(&self, limits: &[LimitKey], money: i64, tokens: u64) -> Order {
         let size = Size::Fixed { money: Amount::from_nanos(money), tokens };
-        self.order_of(limits, Offer { terms: terms(), size })
+        self.order_of(limits, Offer { terms: terms(), route: None, size })
     }
 
     pub(crate) fn order_of(&self, limits: &[LimitKey], offer: Offer) -> Order {
