@@ -25,4 +25,5 @@ mod replay;
 mod routing;
 mod support;
 mod tidy;
+mod tokens;
 mod world;
