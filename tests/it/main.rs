@@ -26,4 +26,5 @@ mod replay;
 mod routing;
 mod support;
 mod tidy;
+mod tokens;
 mod world;
