@@ -32,7 +32,8 @@ pub(crate) struct Resolved {
     pub(crate) fx: FxQuote,
     pub(crate) price_version: Option<PriceVersionId>,
     pub(crate) limits: Vec<LimitKey>,
-    pub(crate) charged: i64,
+    /// Its own part, later truths left out.
+    pub(crate) money: Split,
 }
 
 /// All that is booked of a hold.
@@ -77,7 +78,7 @@ fn resolved(row: &PgRow, tenant: TenantId) -> Result<Resolved, Error> {
         fx: fx(row)?,
         price_version: row.try_get::<Option<Uuid>, _>("price_version_id")?.map(Into::into),
         limits: limits(row, tenant)?,
-        charged: row.try_get("charged")?,
+        money: Split { charge: row.try_get("charged")?, overrun: row.try_get("overrun")? },
     })
 }
 

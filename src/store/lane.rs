@@ -158,7 +158,7 @@ impl Locked<'_> {
         booking: &Booking,
     ) -> Result<bool, Error> {
         let found = entries::resolution(&mut self.tx, hold.parties.tenant, hold.id).await?;
-        Ok(found.is_some_and(|it| it.kind == kind && it.charged == booking.money.charge))
+        Ok(found.is_some_and(|it| it.kind == kind && it.money == booking.money))
     }
 
     /// Lets the limits go unchanged, at once: a dropped transaction would hold them

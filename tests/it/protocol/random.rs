@@ -50,6 +50,7 @@ async fn whatever_happens_postgres_follows_the_reference() {
                 crashes[1] += landed;
             }
             Err((at, problem)) => {
+                eprintln!("BURSAR_SEED={seed}, step {at} of {steps:?}: {problem}");
                 steps.truncate(at + 1);
                 let steps = shortened(steps).await;
                 panic!("BURSAR_SEED={seed}, step {at}: {problem}\n{steps:?}");
