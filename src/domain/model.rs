@@ -43,6 +43,8 @@ pub enum BackendKind {
     Scripted,
     /// Speaks OpenAI's chat completions.
     OpenAi,
+    /// Speaks Anthropic's Messages API.
+    Anthropic,
 }
 
 /// A reachable endpoint.

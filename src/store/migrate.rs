@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 11] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -33,6 +33,7 @@ const MIGRATIONS: [(i64, &str, &str); 11] = migrations![
     9 "0009_requests",
     11 "0011_scopes",
     12 "0012_nesting",
+    13 "0013_anthropic",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,
