@@ -23,9 +23,13 @@ pub struct Config {
     /// Where HTTP is served: health.
     #[serde(default = "Config::http")]
     pub http: SocketAddr,
-    /// Lanes of the budget engine, each with a connection of its own.
-    #[serde(default = "Config::lanes")]
-    pub lanes: u32,
+    /// Lanes of the budget engine, each with a connection of its own. None: as many as
+    /// are good for `lane_tenants`.
+    #[serde(default)]
+    pub lanes: Option<u32>,
+    /// Whether one transaction of a lane may write for several tenants.
+    #[serde(default)]
+    pub lane_tenants: LaneTenants,
     /// Connections for calls besides those of the lanes.
     #[serde(default = "Config::call_connections")]
     pub call_connections: u32,
@@ -51,6 +55,18 @@ pub struct Config {
     /// Whether the scripted backend may be used. Never in production.
     #[serde(default)]
     pub scripted_backend: bool,
+}
+
+/// How many tenants one transaction of a lane writes for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LaneTenants {
+    /// All that wait: the fewest commits, for a database on one machine.
+    #[default]
+    Many,
+    /// One: for a database that is distributed by tenant, where a transaction on
+    /// several nodes costs more than several transactions.
+    One,
 }
 
 /// A text that is not shown.
@@ -86,6 +102,7 @@ impl Config {
                 "grpc",
                 "http",
                 "lanes",
+                "lane_tenants",
                 "call_connections",
                 "report_connections",
                 "requests_per_key",
@@ -112,7 +129,8 @@ impl Config {
             database_url,
             grpc,
             http,
-            lanes: Self::lanes(),
+            lanes: None,
+            lane_tenants: LaneTenants::default(),
             call_connections: Self::call_connections(),
             report_connections: Self::report_connections(),
             requests_per_key: Self::per_key(),
@@ -133,8 +151,14 @@ impl Config {
         SocketAddr::from(([0, 0, 0, 0], 7421))
     }
 
-    const fn lanes() -> u32 {
-        4
+    /// How many lanes there are to be.
+    pub fn lane_count(&self) -> u32 {
+        self.lanes.unwrap_or(match self.lane_tenants {
+            // Few, for then much waits for each and is committed at once.
+            LaneTenants::Many => 2,
+            // Many, for commits of different tenants are to wait side by side.
+            LaneTenants::One => 32,
+        })
     }
 
     const fn call_connections() -> u32 {

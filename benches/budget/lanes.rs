@@ -1,14 +1,15 @@
 //! Through the engine.
 
-use std::{sync::Arc, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
 use bursar::{
     budget::{
-        Engine, Order, Verdict,
+        Engine, Lanes, Order, Verdict,
         decide::Ask,
         offer::{Offer, Size},
     },
     clock::Clock,
+    config::Config,
     domain::{
         entry::{Certainty, EntryKind, Truth},
         money::Amount,
@@ -23,9 +24,6 @@ use crate::{
     setup::{COST, HELD, Setup, Subject, TOKENS, terms},
 };
 
-/// Lanes of an engine. A tenant has one, so only the case of many tenants uses more.
-const LANES: usize = 4;
-
 pub(crate) async fn sample(
     setup: &Setup,
     subjects: &Arc<[Subject]>,
@@ -33,10 +31,11 @@ pub(crate) async fn sample(
     pace: Pace,
 ) -> Sample {
     let clock = Clock::default();
+    let lanes = lanes(setup, case);
     let mut tasks = tokio::task::JoinSet::new();
     let engines: Vec<Engine> = (0..case.engines)
         .map(|_| {
-            let (engine, lanes) = Engine::new(&setup.store(), &clock, LANES);
+            let (engine, lanes) = Engine::new(&setup.store(), &clock, lanes);
             for lane in lanes {
                 tasks.spawn(lane.run());
             }
@@ -53,13 +52,30 @@ pub(crate) async fn sample(
             pair(&engines[n % engines.len()], subject, &clock).await;
         }
     };
-    let sample = load::run(setup, case.callers, pace, caller).await;
+    let since = setup.now().await;
+    let mut sample = load::run(setup, case.callers, pace, caller).await;
     tasks.join_all().await;
+    // A tenant has one lane, so with fewer tenants some are idle.
+    let busy = lanes.count.min(case.tenants) * case.engines;
+    let (batches, commands) = setup.batches_since(&since).await;
+    let lasted = (pace.warm + pace.measured).as_secs_f64() * 1e3;
+    sample.batch_ms = lasted * busy as f64 / batches as f64;
+    sample.batch_size = commands as f64 / batches as f64;
     sample
+}
+
+/// As many as `BURSAR_BENCH_LANES` says, or a service has that is told no number.
+fn lanes(setup: &Setup, case: &Case) -> Lanes {
+    let any = ([127, 0, 0, 1], 0).into();
+    let lanes = env::var("BURSAR_BENCH_LANES").ok().map(|it| it.parse().unwrap());
+    let config =
+        Config { lanes, lane_tenants: case.lane_tenants, ..Config::of(setup.url(), any, any) };
+    Lanes { count: config.lane_count() as usize, tenants: case.lane_tenants }
 }
 
 async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
     let offer = Offer {
+        route: None,
         terms: terms(),
         size: Size::Fixed { money: Amount::from_nanos(HELD), tokens: TOKENS as u64 },
     };

@@ -21,6 +21,10 @@ pub(crate) struct Sample {
     pub(crate) pg_cpu_us: f64,
     /// CPU of this process for a pair, in microseconds.
     pub(crate) own_cpu_us: f64,
+    /// How long a batch took from one to the next, and how many holds and settlements
+    /// it had. Of lanes alone.
+    pub(crate) batch_ms: f64,
+    pub(crate) batch_size: f64,
 }
 
 /// Lets each of the callers run its own pairs, first to warm up, then measured.
@@ -52,6 +56,8 @@ where
         p99_ms: at(0.99),
         pg_cpu_us: after.0.saturating_sub(before.0).as_secs_f64() * 1e6 / pairs,
         own_cpu_us: after.1.saturating_sub(before.1).as_secs_f64() * 1e6 / pairs,
+        batch_ms: f64::NAN,
+        batch_size: f64::NAN,
     }
 }
 

@@ -18,6 +18,7 @@
 
 mod baseline;
 mod cases;
+mod history;
 mod lanes;
 mod load;
 mod setup;
@@ -38,6 +39,15 @@ struct Pace {
     rounds: usize,
     warm: Duration,
     measured: Duration,
+}
+
+impl Pace {
+    /// What is first seen of a subject is not the usual case, so with many of them it
+    /// takes longer until all is warm.
+    fn for_subjects(self, count: usize) -> Self {
+        let factor = if count > 100 { 6 } else { 1 };
+        Self { warm: self.warm * factor, ..self }
+    }
 }
 
 fn pace() -> Pace {
@@ -64,7 +74,12 @@ async fn run(setup: &Setup, pace: Pace) -> Map<String, Value> {
     let named: Vec<String> = env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
     let chosen = |it: &Case| named.is_empty() || named.iter().any(|name| name == it.name);
     setup.migrate().await;
+    let history = history::wanted();
+    if let Some(rows) = history {
+        history::load(setup, rows).await;
+    }
     let mut report = Map::new();
+    report.insert("history_rows".to_owned(), json!(history.unwrap_or(0)));
     for case in &CASES {
         let value = if chosen(case) { measure(setup, case, pace).await } else { Value::Null };
         report.insert(case.name.to_owned(), value);
@@ -75,7 +90,9 @@ async fn run(setup: &Setup, pace: Pace) -> Map<String, Value> {
 /// One case: its rounds interleave both sides, so that a slow minute of the
 /// machine strikes both.
 async fn measure(setup: &Setup, case: &Case, pace: Pace) -> Value {
+    let since = setup.now().await;
     let subjects = setup.seed(case).await;
+    let pace = pace.for_subjects(subjects.len());
     let connections: Vec<usize> =
         CONNECTIONS.into_iter().filter(|it| *it <= case.callers.max(1)).collect();
     let mut base: Vec<Samples> = vec![Vec::new(); connections.len()];
@@ -86,7 +103,7 @@ async fn measure(setup: &Setup, case: &Case, pace: Pace) -> Value {
         }
         own.push(lanes::sample(setup, &subjects, case, pace).await);
     }
-    setup.check().await;
+    setup.check(&since).await;
     let rate = |it: &Samples| median(it.iter().map(|it| it.per_s));
     let best = (0..base.len()).max_by(|a, b| rate(&base[*a]).total_cmp(&rate(&base[*b]))).unwrap();
     let of = |samples: &Samples, part: fn(&Sample) -> f64| round(median(samples.iter().map(part)));
@@ -98,6 +115,8 @@ async fn measure(setup: &Setup, case: &Case, pace: Pace) -> Value {
         "p99_ms": of(&own, |it| it.p99_ms),
         "pg_cpu_us": of(&own, |it| it.pg_cpu_us),
         "own_cpu_us": of(&own, |it| it.own_cpu_us),
+        "batch_ms": of(&own, |it| it.batch_ms),
+        "batch_size": of(&own, |it| it.batch_size),
         "baseline_connections": connections[best],
         "baseline_p50_ms": of(&base[best], |it| it.p50_ms),
         "baseline_pg_cpu_us": of(&base[best], |it| it.pg_cpu_us),

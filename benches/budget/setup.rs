@@ -15,7 +15,7 @@ use bursar::{
 use sqlx::{Connection, PgConnection};
 use uuid::Uuid;
 
-use crate::{cases::Case, load::cpu_of};
+use crate::{cases::Case, history, load::cpu_of};
 
 /// What a call holds and costs, in nano-units and tokens.
 pub(crate) const HELD: i64 = 4_000_000;
@@ -88,19 +88,43 @@ impl Setup {
         PgConnection::connect(&self.url()).await.unwrap()
     }
 
+    /// Postgres' time, as text.
+    pub(crate) async fn now(&self) -> String {
+        let now = sqlx::query_scalar("select clock_timestamp()::text");
+        now.fetch_one(&mut self.owner().await).await.unwrap()
+    }
+
+    /// How many batches lanes wrote since then, and of how many holds and settlements.
+    /// All that one batch wrote has its one instant.
+    pub(crate) async fn batches_since(&self, since: &str) -> (i64, i64) {
+        sqlx::query_as(
+            "with ours as (select incurred_at, booked_at from entries
+                where incurred_at >= $1::text::timestamptz)
+             select count(distinct at), count(*)
+             from (select incurred_at as at from ours union all select booked_at from ours) as a",
+        )
+        .bind(since)
+        .fetch_one(&mut self.owner().await)
+        .await
+        .unwrap()
+    }
+
     /// The tenants, envelopes and limits of a case, each with room for ever. What
-    /// an earlier case wrote goes, so that each begins alike.
+    /// an earlier case wrote goes, so that each begins alike; a history stays.
     pub(crate) async fn seed(&self, case: &Case) -> Arc<[Subject]> {
         let mut owner = self.owner().await;
-        sqlx::raw_sql("truncate limits, holds, entries, batches")
-            .execute(&mut owner)
-            .await
-            .unwrap();
+        let fresh = match history::wanted() {
+            None => "truncate limits, holds, entries, batches",
+            Some(_) => "truncate holds; delete from limits where opens_at = '2020-01-01Z'",
+        };
+        sqlx::raw_sql(fresh).execute(&mut owner).await.unwrap();
         let clock = Clock::default();
         let mut subjects = Vec::new();
         let mut rows = Vec::new();
-        for _ in 0..case.tenants {
-            let (tenant, host) = (clock.id(), clock.id());
+        for n in 1..=case.tenants as u128 {
+            // The same for every case, and those that a history is of.
+            let tenant = Uuid::from_u128(0x4000_8000_0000_0000_0000 + n).into();
+            let host = clock.id();
             let mut key = |width: Width, kind: LimitKind, owner: Uuid| {
                 let key = LimitKey { tenant, width, id: clock.id() };
                 rows.push((key, kind, owner));
@@ -132,8 +156,9 @@ impl Setup {
     }
 
     /// Counters and ledger agree: neither side was quick because it was wrong.
-    pub(crate) async fn check(&self) {
+    pub(crate) async fn check(&self, since: &str) {
         let wrong: i64 = sqlx::query_scalar(include_str!("disagreements.sql"))
+            .bind(since)
             .fetch_one(&mut self.owner().await)
             .await
             .unwrap();

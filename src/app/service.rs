@@ -7,12 +7,12 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    budget::{Engine, reaper},
+    budget::{Engine, Lanes, owed, reaper},
     call::{
         Broker,
         replay::{self, Requests},
     },
-    catalogue::{Catalogue, Connections},
+    catalogue::{self, Catalogue, Connections},
     clock::Clock,
     config::Config,
     domain::fault::chain,
@@ -31,6 +31,9 @@ const CLOCK_CHECK: Duration = Duration::from_secs(5);
 
 /// Kept of the drain for replies and settlements after the last cut.
 const CUT_BEFORE_END: Duration = Duration::from_secs(3);
+
+/// Kept of that for letting go of doors, lanes and connections.
+const CLOSING: Duration = Duration::from_secs(1);
 
 /// See the module. Dropping it ends everything at once; [`Running::stop`] ends it
 /// in good order.
@@ -66,8 +69,9 @@ impl Running {
         .context("database_url")?;
         let health = Health::default();
         let answers = follow_clock((&store, &clock, &health), true).await;
-        let lanes_wanted = usize::try_from(config.lanes).unwrap_or(1);
-        let (engine, lane_list) = Engine::new(&store, &clock, lanes_wanted);
+        let count = usize::try_from(config.lane_count()).unwrap_or(1);
+        let wanted = Lanes { count, tenants: config.lane_tenants };
+        let (engine, lane_list) = Engine::new(&store, &clock, wanted);
         let mut lanes = JoinSet::new();
         for lane in lane_list {
             lanes.spawn(lane.run());
@@ -86,6 +90,7 @@ impl Running {
         };
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
@@ -121,38 +126,47 @@ impl Running {
         }
     }
 
-    /// Ends in good order: takes no new calls, lets running ones go on for a while,
-    /// cuts the rest, settles all, and only then lets go of the database.
+    /// Ends in good order within the time of the drain, whatever the database does: takes
+    /// no new calls, lets running ones go on for a while, cuts the rest, settles all, and
+    /// only then lets go of the database.
     pub async fn stop(mut self) {
+        let clock = self.services.clock.clone();
+        let began = clock.monotonic();
+        let drain = self.drain;
+        let left = |keep: Duration| {
+            let gone = clock.monotonic().saturating_duration_since(began);
+            drain.saturating_sub(gone).saturating_sub(keep)
+        };
         self.health.set_serving(false);
         self.draining.cancel();
         self.calls.close();
-        let running = self.calls.running();
-        tracing::info!(running, "shutting down: no new calls");
-        let patience = self.drain.saturating_sub(CUT_BEFORE_END);
-        if tokio::time::timeout(patience, self.calls.wait()).await.is_err() {
-            tracing::warn!(
-                running = self.calls.running(),
-                "shutting down: cutting what still runs"
-            );
+        tracing::info!(running = self.calls.running(), "shutting down: no new calls");
+        if tokio::time::timeout(left(CUT_BEFORE_END), self.calls.wait()).await.is_err() {
+            let running = self.calls.running();
+            tracing::warn!(running, "shutting down: cutting what still runs");
             self.cut.cancel();
-            if tokio::time::timeout(self.drain, self.calls.wait()).await.is_err() {
+            if tokio::time::timeout(left(CLOSING), self.calls.wait()).await.is_err() {
                 tracing::error!(running = self.calls.running(), "calls were left to the reaper");
             }
         }
         self.stop_doors.cancel();
         let closed = async { while self.doors.join_next().await.is_some() {} };
-        if tokio::time::timeout(CUT_BEFORE_END, closed).await.is_err() {
+        if tokio::time::timeout(left(CLOSING / 2).max(CLOSING), closed).await.is_err() {
             self.doors.shutdown().await;
         }
         self.duties.shutdown().await;
-        let store = self.services.store.clone();
-        drop(self.services);
+        let Services { store, engine, .. } = self.services;
+        let paid = tokio::time::timeout(left(CLOSING / 2), owed::pay(&store, &clock, &engine));
+        if !matches!(paid.await, Ok(Ok(_))) {
+            tracing::error!(owed = engine.owed(), "settlements were left to the reaper");
+        }
+        drop(engine);
         let answered = async { while self.lanes.join_next().await.is_some() {} };
-        if tokio::time::timeout(CUT_BEFORE_END, answered).await.is_err() {
+        if tokio::time::timeout(left(CLOSING / 4).max(CLOSING), answered).await.is_err() {
             self.lanes.shutdown().await;
         }
-        store.close().await;
+        // A server that does not answer is not waited for.
+        let _ = tokio::time::timeout(left(Duration::ZERO).max(CLOSING), store.close()).await;
         tracing::info!("shut down");
     }
 }
@@ -179,6 +193,7 @@ async fn open_doors(
         clock: services.clock.clone(),
         catalogue: services.catalogue.clone(),
         connections: services.connections.clone(),
+        health: catalogue::Health::default(),
         shutdown: cut.clone(),
     };
     let parts = Doors {

@@ -198,12 +198,14 @@ impl Order {
     /// The hold that a grant makes of the order.
     pub(super) fn hold(&self, grant: &Grant) -> Option<Hold> {
         let Need { calls, money, tokens } = grant.need;
+        let offer = self.ask.offers.get(grant.offer)?;
         Some(Hold {
             id: self.id,
             call: self.call,
             attempt: self.attempt,
             parties: self.parties,
-            terms: self.ask.offers.get(grant.offer)?.terms,
+            terms: offer.terms,
+            route: offer.route.clone(),
             need: Need { calls, money, tokens },
             limits: grant.limits.clone(),
             reserved_by_host: self.by_host,

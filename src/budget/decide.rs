@@ -82,7 +82,7 @@ pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant,
         reserve => first_that_fits(&limits, ask, reserve.as_ref()),
     };
     let found = ordinary.map(|it| (it, false)).or_else(|| {
-        let last = ask.reserve.as_ref()?.last(&limits)?;
+        let last = ask.reserve.as_ref()?.last(&limits, ask.calls)?;
         Some((first_that_fits(&limits, ask, None)?, last == Last::Landing))
     });
     let Some(((offer, fit, clamped_by), is_landing)) = found else {

@@ -3,6 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -12,20 +13,20 @@ use tokio::sync::mpsc;
 use super::{
     command::{Command, Decided, EndCommand, Ended, Error, Held, HoldCommand, Verdict},
     decide::{Book, Denial},
+    owed::Owed,
     plan::{Plan, keys, plan},
+    uncertain::{Uncertain, hold_ids, tenant, written},
 };
 use crate::{
     clock::Clock,
+    config::LaneTenants,
     domain::{
         entry::{EntryKind, Truth},
         hold::Hold,
-        ids::{HoldId, TenantId},
+        ids::TenantId,
         limit::{Limit, LimitKey},
     },
-    store::{
-        self,
-        lane::{LaneConnection, Locked, Open},
-    },
+    store::{self, lane::LaneConnection},
 };
 
 /// Commands decided at once. Beyond this a batch costs more than it saves.
@@ -38,8 +39,8 @@ const KNOWN_MAX: usize = 65_536;
 /// below that is about three seconds, where a failure comes at once.
 const TRIES_MAX: u32 = 12;
 
-/// How long it is tried where failures are slow. Shorter than a hold outlives its
-/// call, so that a settlement is given up before the reaper comes.
+/// How long it is tried where failures are slow: while one batch is tried, the lane's
+/// tenants wait. What is known of it then is kept as [`Owed`].
 const TRIED_FOR_MAX: Duration = Duration::from_secs(20);
 
 /// See the module.
@@ -49,30 +50,36 @@ pub struct Lane {
     pub(super) connection: LaneConnection,
     pub(super) ends: mpsc::Receiver<Command>,
     pub(super) holds: mpsc::Receiver<Command>,
+    tenants: LaneTenants,
     /// Limits as last written or read, for compare-and-set. Never refused from.
     known: BTreeMap<LimitKey, Limit>,
+    owed: Arc<Owed>,
 }
 
-/// A batch that was sent and never answered: it may have taken effect.
-type Uncertain = Option<Plan>;
-
 impl Lane {
-    pub(super) const fn new(
+    pub(super) fn new(
         clock: Clock,
         connection: LaneConnection,
-        ends: mpsc::Receiver<Command>,
-        holds: mpsc::Receiver<Command>,
+        (ends, holds): (mpsc::Receiver<Command>, mpsc::Receiver<Command>),
+        tenants: LaneTenants,
+        owed: Arc<Owed>,
     ) -> Self {
-        Self { clock, connection, ends, holds, known: BTreeMap::new() }
+        Self { clock, connection, ends, holds, tenants, known: BTreeMap::new(), owed }
     }
 
     /// Works until nobody can send any more and all is answered.
     pub async fn run(mut self) {
         while let Some(commands) = self.gather().await {
-            let mut waiting = vec![commands];
+            let mut waiting = match self.tenants {
+                LaneTenants::Many => vec![commands],
+                LaneTenants::One => of_one_tenant_each(commands),
+            };
             while let Some(commands) = waiting.pop().filter(|it| !it.is_empty()) {
                 waiting.extend(self.process(commands).await);
             }
+            // Whoever was just answered may ask for more. Heard first, it comes into
+            // the next batch: otherwise there would be two halves, taking turns.
+            tokio::task::yield_now().await;
         }
     }
 
@@ -101,7 +108,7 @@ impl Lane {
     /// nobody waits for any more.
     async fn process(&mut self, commands: Vec<Command>) -> Vec<Vec<Command>> {
         let begun = self.clock.monotonic();
-        let mut uncertain = None;
+        let mut uncertain = Vec::new();
         let mut tries = 0;
         loop {
             tries += 1;
@@ -121,7 +128,11 @@ impl Lane {
             }
             let tried_for = self.clock.monotonic().saturating_duration_since(begun);
             let enough = tries >= TRIES_MAX || tried_for >= TRIED_FOR_MAX;
-            if enough || !(unreachable || error.is_retryable()) {
+            let may_pass = unreachable || error.is_retryable();
+            if enough || !may_pass {
+                if may_pass {
+                    self.owe(&commands, !uncertain.is_empty());
+                }
                 fail(commands, error);
                 return Vec::new();
             }
@@ -145,7 +156,7 @@ impl Lane {
                 match self.connection.write(&tenants, &plan.batch(commands)).await {
                     Ok(at) => return Ok((plan, Some(at))),
                     Err(it @ store::Error::Unreachable(_)) => {
-                        *uncertain = Some(plan);
+                        uncertain.push(plan);
                         return Err(it);
                     }
                     // Whatever it was, nothing took effect, and what was remembered
@@ -183,14 +194,11 @@ impl Lane {
         let mut locked = self.connection.lock(tenants, keys).await?;
         // First the locks, then a new statement: one that began before the unknown
         // commit would not see it.
-        let open = locked.open_holds(&hold_ids(commands, uncertain.is_some())).await?;
-        if let Some(earlier) = uncertain.as_ref() {
-            let written = when_written(&mut locked, earlier, commands, &open).await?;
-            if let Some(earlier) = uncertain.take().filter(|_| written.is_some()) {
-                // A failure to let go only costs the connection.
-                locked.release().await.ok();
-                return Ok((earlier, written));
-            }
+        let open = locked.open_holds(&hold_ids(commands, !uncertain.is_empty())).await?;
+        if let Some((earlier, at)) = written(&mut locked, uncertain, commands, &open).await? {
+            // A failure to let go only costs the connection.
+            locked.release().await.ok();
+            return Ok((earlier, Some(at)));
         }
         let book: Book = locked.limits.iter().map(|it| (it.key, it.clone())).collect();
         self.known.extend(locked.limits.drain(..).map(|it| (it.key, it)));
@@ -205,8 +213,24 @@ impl Lane {
             Ok(at) => Ok((plan, Some(at))),
             Err(it) => {
                 drop(batch);
-                *uncertain = Some(plan).filter(|_| matches!(it, store::Error::Unreachable(_)));
+                if matches!(it, store::Error::Unreachable(_)) {
+                    uncertain.push(plan);
+                }
                 Err(it)
+            }
+        }
+    }
+
+    /// Keeps what is known of a batch that could not be written: the truth of calls, and
+    /// which holds nobody will use, should they turn out to be taken.
+    fn owe(&self, commands: &[Command], may_be_taken: bool) {
+        for command in commands {
+            match command {
+                Command::End(it) => self.owed.end(&it.hold, it.kind, it.truth),
+                Command::Hold(it) if may_be_taken => {
+                    self.owed.unwanted(it.order.parties.tenant, it.order.id);
+                }
+                Command::Hold(_) => {}
             }
         }
     }
@@ -313,55 +337,25 @@ fn halves(mut commands: Vec<Command>) -> Vec<Vec<Command>> {
     vec![second, commands]
 }
 
+/// The same commands, a batch for each tenant, to be taken from the end: first come
+/// first.
+fn of_one_tenant_each(commands: Vec<Command>) -> Vec<Vec<Command>> {
+    let mut batches: Vec<Vec<Command>> = Vec::new();
+    let mut at = BTreeMap::new();
+    for command in commands {
+        let index = *at.entry(tenant(&command)).or_insert_with(|| {
+            batches.push(Vec::new());
+            batches.len().saturating_sub(1)
+        });
+        if let Some(batch) = batches.get_mut(index) {
+            batch.push(command);
+        }
+    }
+    batches.reverse();
+    batches
+}
+
 /// From 5 ms, doubled up to half a second.
 fn pause(tries: u32) -> Duration {
     Duration::from_millis(5_u64.saturating_mul(1 << tries.min(7)).min(500))
-}
-
-fn tenant(command: &Command) -> TenantId {
-    match command {
-        Command::End(it) => it.hold.parties.tenant,
-        Command::Hold(it) => it.order.parties.tenant,
-    }
-}
-
-/// The holds whose being open matters: those that end, and, when a batch may have
-/// been written before, those that it took.
-fn hold_ids(commands: &[Command], taken_too: bool) -> Vec<(TenantId, HoldId)> {
-    let id = |it: &Command| match it {
-        Command::End(it) => Some(it.hold.id),
-        Command::Hold(it) => taken_too.then_some(it.order.id),
-    };
-    commands.iter().filter_map(|it| Some((tenant(it), id(it)?))).collect()
-}
-
-/// When a batch of unknown outcome was committed, if it was. It is written whole or
-/// not at all: all its holds are there and all that it ends are not. Nobody but us
-/// knows the holds yet, so one speaks for all; without one somebody else may have
-/// ended the same holds, but hardly with the same booking.
-async fn when_written(
-    locked: &mut Locked<'_>,
-    earlier: &Plan,
-    commands: &[Command],
-    open: &Open,
-) -> Result<Option<Timestamp>, store::Error> {
-    let since = |id: HoldId| open.holds.get(&id).copied();
-    let mut taken_at = None;
-    let mut ended = None;
-    for (command, decided) in commands.iter().zip(&earlier.decided) {
-        match (command, decided) {
-            (Command::Hold(it), Decided::Take(..)) => match since(it.order.id) {
-                Some(since) => taken_at = Some(since),
-                None => return Ok(None),
-            },
-            (Command::End(it), Decided::End(booking)) => match since(it.hold.id) {
-                Some(_) => return Ok(None),
-                None => ended = Some((it, booking)),
-            },
-            (Command::Hold(_) | Command::End(_), _) => {}
-        }
-    }
-    let Some((end, booking)) = ended.filter(|_| taken_at.is_none()) else { return Ok(taken_at) };
-    let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
-    Ok(is_ours.then_some(open.now))
 }

@@ -6,9 +6,11 @@ pub mod decide;
 pub mod lane;
 pub mod late;
 pub mod offer;
+pub mod owed;
 mod plan;
 pub mod reaper;
 pub mod reserve;
+mod uncertain;
 pub mod windows;
 
 use std::{
@@ -25,6 +27,7 @@ pub use lane::Lane;
 
 use crate::{
     clock::Clock,
+    config::LaneTenants,
     domain::{
         entry::{EntryKind, Truth},
         hold::Hold,
@@ -45,11 +48,21 @@ const LANE_SPARE: usize = 1_024;
 /// Tenants whose share is remembered before the idle ones are forgotten.
 const TENANTS_REMEMBERED: usize = 10_000;
 
+/// The lanes of an engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lanes {
+    /// How many, each with a connection of its own.
+    pub count: usize,
+    /// Whether one transaction may write for several tenants.
+    pub tenants: LaneTenants,
+}
+
 /// The door to the lanes. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Engine {
     lanes: Arc<[Door]>,
     tenants: Arc<Mutex<HashMap<TenantId, Arc<Semaphore>>>>,
+    owed: Arc<owed::Owed>,
 }
 
 #[derive(Debug)]
@@ -59,15 +72,25 @@ struct Door {
     calls: Arc<Semaphore>,
 }
 
+// === impl Lanes ===
+
+impl Lanes {
+    /// So many lanes that write for several tenants at once.
+    pub const fn of(count: usize) -> Self {
+        Self { count, tenants: LaneTenants::Many }
+    }
+}
+
 // === impl Engine ===
 
 impl Engine {
     /// The engine and its lanes, which somebody has to run. A tenant always has the
     /// same lane.
-    pub fn new(store: &Store, clock: &Clock, lanes: usize) -> (Self, Vec<Lane>) {
+    pub fn new(store: &Store, clock: &Clock, lanes: Lanes) -> (Self, Vec<Lane>) {
+        let owed = Arc::new(owed::Owed::default());
         let (doors, lanes): (Vec<_>, Vec<_>) =
-            (0..lanes.max(1)).map(|_| lane(store, clock)).unzip();
-        (Self { lanes: doors.into(), tenants: Arc::default() }, lanes)
+            (0..lanes.count.max(1)).map(|_| lane(store, clock, (lanes.tenants, &owed))).unzip();
+        (Self { lanes: doors.into(), tenants: Arc::default(), owed }, lanes)
     }
 
     /// Takes a hold. It is durable when this returns; if the caller is gone by
@@ -121,11 +144,16 @@ impl Engine {
     }
 }
 
-fn lane(store: &Store, clock: &Clock) -> (Door, Lane) {
+fn lane(
+    store: &Store,
+    clock: &Clock,
+    (tenants, owed): (LaneTenants, &Arc<owed::Owed>),
+) -> (Door, Lane) {
     // Room for every slot, so that whoever has one never waits to send.
     let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
     let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
     let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
     let connection = LaneConnection::new(store.clone());
-    (door, Lane::new(clock.clone(), connection, ends_queue, holds_queue))
+    let owed = Arc::clone(owed);
+    (door, Lane::new(clock.clone(), connection, (ends_queue, holds_queue), tenants, owed))
 }

@@ -1,5 +1,7 @@
 //! What a call may hold: a model at its terms, and how far down it may be clamped.
 
+use std::sync::Arc;
+
 use crate::domain::{hold::Terms, limit::LimitKind, money::Amount, price::Price};
 
 /// Fewer tokens than this are no use as an answer, unless the request itself asks
@@ -11,6 +13,8 @@ pub const USEFUL_TOKENS: u64 = 16;
 pub struct Offer {
     /// Model and prices; copied into the hold.
     pub terms: Terms,
+    /// Why it was chosen, in words; copied into the hold.
+    pub route: Option<Arc<str>>,
     /// What is needed.
     pub size: Size,
 }

@@ -54,9 +54,11 @@ impl Reserve {
         self.calls(limits).is_none_or(|it| it.room() > calls)
     }
 
-    /// What a call out of the reserve would be; none: it may not be made.
-    pub(super) fn last(&self, limits: &[&Limit]) -> Option<Last> {
-        let is_first = self.calls(limits).is_some_and(|it| it.settled == 0 && it.held == 0);
+    /// What a call out of the reserve would be; none: it may not be made. `calls`: none
+    /// for a later attempt of a call that is among the settled ones already.
+    pub(super) fn last(&self, limits: &[&Limit], calls: i64) -> Option<Last> {
+        let own = 1_i64.saturating_sub(calls);
+        let is_first = self.calls(limits).is_some_and(|it| it.settled == own && it.held == 0);
         match (is_first, self.tool_required) {
             (true, _) => Some(Last::First),
             (false, false) => Some(Last::Landing),

@@ -1,20 +1,32 @@
 //! Is it allowed, and what does it stand on?
 
+use std::time::{Duration, Instant};
+
 use super::{Broker, End, Request};
 use crate::{
-    domain::{outcome::Refusal, request::Origin},
-    envelope::{Names, Standing, stand},
+    domain::{fault::Fault, outcome::Refusal, request::Origin},
+    envelope::{Made, Names, Standing, stand},
 };
+
+/// Longer than the database's own timeouts, so that only a dead peer meets it.
+const SILENCE: Duration = Duration::from_secs(15);
 
 /// A request with a grant, an envelope and the limits that apply.
 #[derive(Debug)]
 pub(super) struct Admitted {
     pub(super) request: Request,
     pub(super) standing: Standing,
+    /// When the standing was looked up: its `now` on this process' clock.
+    pub(super) seen_at: Instant,
+    /// When the call must end for the sake of the grant and of whoever asks, fixed when
+    /// it began.
+    pub(super) until: Instant,
 }
 
-pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted, End> {
-    let standing = look_up(broker, &request).await?;
+pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Result<Admitted, End> {
+    let begun = broker.clock.monotonic();
+    let standing = look_up(broker, &request, made).await?;
+    let seen_at = broker.clock.monotonic();
     let grant = &standing.grant;
     if request.sampling.origin == Origin::Background && !grant.background {
         return Err(Refusal::BackgroundNotGranted.into());
@@ -23,13 +35,35 @@ pub(super) async fn admit(broker: &Broker, request: Request) -> Result<Admitted,
     if !(params.tools.is_empty() || grant.tools) {
         return Err(Refusal::ToolsNotGranted.into());
     }
-    Ok(Admitted { request, standing })
+    let call = begun.checked_add(grant.call_time).unwrap_or(begun);
+    let until = request.deadline.map_or(call, |it| it.min(call));
+    Ok(Admitted { request, standing, seen_at, until })
+}
+
+impl Admitted {
+    /// Looks up once more what the request stands on: a window has ended meanwhile.
+    pub(super) async fn look_again(&mut self, broker: &Broker) -> Result<(), End> {
+        self.standing = look_up(broker, &self.request, Made::Kept).await?;
+        self.seen_at = broker.clock.monotonic();
+        Ok(())
+    }
 }
 
 /// What the request stands on now.
-pub(super) async fn look_up(broker: &Broker, request: &Request) -> Result<Standing, End> {
+async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Standing, End> {
     let Request { caller, sampling, .. } = request;
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
-    Ok(stand(&broker.store, &broker.clock, caller, names, &sampling.envelope).await?)
+    let desk = (&broker.store, &broker.clock);
+    let standing = stand(desk, caller, names, &sampling.envelope, made);
+    Ok(tokio::time::timeout(SILENCE, standing).await.map_err(|_| silent())??)
+}
+
+/// Nothing was held, so nothing is lost by asking another replica.
+fn silent() -> Fault {
+    Fault::Unavailable {
+        reason: "DATABASE_UNAVAILABLE",
+        problem: "the database does not answer".to_owned(),
+        retry_after: Some(Duration::from_secs(1)),
+    }
 }

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 
 use super::{
     Broker,
-    hold::HeldCall,
+    hold::{Attempt, HeldCall},
     prompt::prompt,
     watch::{Progress, Sink},
 };
@@ -48,23 +48,24 @@ pub(super) struct Answered {
 
 pub(super) async fn collect(broker: &Broker, mut held: HeldCall) -> Answered {
     let mut collector = Collector::new(&held);
-    let cut = collector.run(broker, &mut held).await;
+    let cut = collector.run(broker, &held).await;
     let Collector { mut answer, matcher, failure, dispatched, has_dropped, .. } = collector;
     if answer.finish != Some(Finish::StopSequence) {
         let rest = matcher.finish();
         if !rest.is_empty() {
             answer.text.push_str(&rest);
             // A reader that is gone or asleep misses only what the reply has as well.
-            let shown = held.request.sink.send(Progress::Text(rest));
+            let shown = held.attempt.admitted.request.sink.send(Progress::Text(rest));
             let _ = tokio::time::timeout(REST_PATIENCE, shown).await;
         }
     }
-    if has_dropped {
-        held.request.sampling.warnings.push(DROPPED_WARNING.to_owned());
+    let warnings = &mut held.attempt.admitted.request.sampling.warnings;
+    if has_dropped && !warnings.iter().any(|it| it == DROPPED_WARNING) {
+        warnings.push(DROPPED_WARNING.to_owned());
     }
     // What was finished was not cut, whatever happened afterwards, unless the end
     // was that of a clamp.
-    let clamped = held.held.clamped_by.is_some() && answer.finish == Some(Finish::MaxTokens);
+    let clamped = held.attempt.clamped_by.is_some() && answer.finish == Some(Finish::MaxTokens);
     answer.cut = if clamped { Some(Cut::Budget) } else { cut.filter(|_| answer.finish.is_none()) };
     Answered { held, answer, failure, dispatched }
 }
@@ -91,7 +92,8 @@ struct Collector {
 
 impl Collector {
     fn new(held: &HeldCall) -> Self {
-        let params = &held.request.sampling.params;
+        let Attempt { admitted, answer_tokens, is_landing, .. } = &held.attempt;
+        let params = &admitted.request.sampling.params;
         Self {
             answer: Answer {
                 text: String::new(),
@@ -106,10 +108,10 @@ impl Collector {
             matcher: Matcher::new(&params.stop),
             failure: None,
             pieces: 0,
-            tokens_max: held.held.answer_tokens,
+            tokens_max: *answer_tokens,
             tools: match params.tool_choice {
                 Some(ToolChoice::None) => Vec::new(),
-                _ if held.held.is_landing => Vec::new(),
+                _ if *is_landing => Vec::new(),
                 None | Some(ToolChoice::Auto | ToolChoice::Required) => {
                     params.tools.iter().map(|it| it.name.clone()).collect()
                 }
@@ -122,40 +124,44 @@ impl Collector {
     }
 
     /// Asks the backend and takes what it says until something ends it.
-    async fn run(&mut self, broker: &Broker, held: &mut HeldCall) -> Option<Cut> {
+    async fn run(&mut self, broker: &Broker, held: &HeldCall) -> Option<Cut> {
+        let Attempt { admitted, way, past, answer_tokens, is_landing, .. } = &held.attempt;
+        let request = &admitted.request;
         let started = Progress::Started {
-            call: held.call,
-            envelope: held.standing.envelope.life.id,
-            max_tokens: held.held.answer_tokens,
+            call: request.call,
+            attempt: past.attempt(),
+            envelope: admitted.standing.envelope.life.id,
+            max_tokens: *answer_tokens,
         };
-        if held.request.sink.send(started).await.is_err() {
+        if request.sink.send(started).await.is_err() {
             return Some(Cut::ClientGone);
         }
-        let params = &held.request.sampling.params;
-        let prompt = Arc::new(prompt(
-            params,
-            &held.way.model,
-            (held.held.answer_tokens, held.held.is_landing),
-        ));
+        let prompt = prompt(&request.sampling.params, &way.model, (*answer_tokens, *is_landing));
         // A caller that is gone by now has cost nothing yet.
-        if let Err(cut) = within(broker, held, None, std::future::ready(())).await {
+        if let Err(cut) = within(broker, &held.attempt, None, std::future::ready(())).await {
             return Some(cut);
         }
+        broker.health.asked(&broker.clock, way.model.backend, way.model.id);
         self.dispatched = true;
-        let start = held.way.connection.start(prompt);
-        let mut events = match within(broker, held, None, start).await {
+        let start = way.connection.start(Arc::new(prompt));
+        let mut events = match within(broker, &held.attempt, None, start).await {
             Ok(Ok(events)) => events,
             Ok(Err(failure)) => return Some(self.fail(failure)),
             Err(cut) => return Some(cut),
         };
-        self.read(broker, held, &mut events).await
+        self.read(broker, &held.attempt, &mut events).await
     }
 
-    async fn read(&mut self, broker: &Broker, held: &HeldCall, events: &mut Events) -> Option<Cut> {
-        let idle = held.way.connection.profile().idle;
+    async fn read(
+        &mut self,
+        broker: &Broker,
+        attempt: &Attempt,
+        events: &mut Events,
+    ) -> Option<Cut> {
+        let idle = attempt.way.connection.profile().idle;
         loop {
             let patience = if self.answer.finish.is_some() { AFTERWORD } else { idle };
-            let event = match within(broker, held, Some(patience), events.next()).await {
+            let event = match within(broker, attempt, Some(patience), events.next()).await {
                 Ok(Some(Ok(event))) => event,
                 Ok(Some(Err(failure))) => return Some(self.fail(failure)),
                 Ok(None) if self.answer.finish.is_some() => return None,
@@ -166,7 +172,7 @@ impl Collector {
                 Ok(text) => text,
                 Err(cut) => return cut,
             };
-            if let Some(cut) = show(broker, held, text).await {
+            if let Some(cut) = show(broker, attempt, text).await {
                 return Some(cut);
             }
         }
@@ -260,12 +266,12 @@ impl Collector {
 }
 
 /// Shows text to whoever watches, for as long as there is time.
-async fn show(broker: &Broker, held: &HeldCall, text: String) -> Option<Cut> {
+async fn show(broker: &Broker, attempt: &Attempt, text: String) -> Option<Cut> {
     if text.is_empty() {
         return None;
     }
-    let sink: &Sink = &held.request.sink;
-    match within(broker, held, None, sink.send(Progress::Text(text))).await {
+    let sink: &Sink = &attempt.admitted.request.sink;
+    match within(broker, attempt, None, sink.send(Progress::Text(text))).await {
         Ok(Ok(())) => None,
         Ok(Err(_)) => Some(Cut::ClientGone),
         Err(cut) => Some(cut),
@@ -273,9 +279,9 @@ async fn show(broker: &Broker, held: &HeldCall, text: String) -> Option<Cut> {
 }
 
 /// Waits for `work` until something more urgent ends the call.
-async fn within<T>(
+pub(super) async fn within<T>(
     broker: &Broker,
-    held: &HeldCall,
+    attempt: &Attempt,
     patience: Option<Duration>,
     work: impl Future<Output = T>,
 ) -> Result<T, Cut> {
@@ -287,8 +293,8 @@ async fn within<T>(
     };
     tokio::select! {
         biased;
-        () = held.request.gone.cancelled() => Err(Cut::ClientGone),
-        () = until(held.deadline.at) => Err(Cut::Deadline),
+        () = attempt.admitted.request.gone.cancelled() => Err(Cut::ClientGone),
+        () = until(attempt.deadline.at) => Err(Cut::Deadline),
         () = broker.shutdown.cancelled() => Err(Cut::Shutdown),
         it = work => Ok(it),
         () = idle => Err(Cut::Idle),

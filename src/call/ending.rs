@@ -1,14 +1,14 @@
 //! How a call ended, and when that is an error.
 
-use super::{End, settlement::HeldParts};
-use crate::{
-    backend,
-    domain::{
-        answer::Answer,
-        fault::Fault,
-        money::Amount,
-        outcome::{Cut, Outcome},
-    },
+use super::{
+    End, Request,
+    hold::Attempt,
+    past::{Bill, Why},
+};
+use crate::domain::{
+    answer::Answer,
+    fault::Fault,
+    outcome::{Cut, Outcome},
 };
 
 /// How a call ended, in a reply's words.
@@ -26,16 +26,17 @@ pub(super) enum Responsible {
 }
 
 pub(super) fn ending(
-    held: &HeldParts,
+    attempt: &Attempt,
     answer: &Answer,
-    (failure, charge): (Option<&backend::Error>, i64),
+    (why, bill): (Why, &Bill),
 ) -> Result<Ending, End> {
+    let request = &attempt.admitted.request;
     let delivered = !answer.is_empty();
     let cut = answer.cut;
     let limit = match cut {
         Some(Cut::Budget) => Responsible::Clamp,
-        Some(Cut::Deadline) if held.deadline.is_envelopes => Responsible::Seconds,
-        _ if held.clamped_by.is_some() => Responsible::Clamp,
+        Some(Cut::Deadline) if attempt.deadline.is_envelopes => Responsible::Seconds,
+        _ if attempt.clamped_by.is_some() => Responsible::Clamp,
         _ => Responsible::None,
     };
     let outcome = match cut {
@@ -44,17 +45,17 @@ pub(super) fn ending(
         // The model thought its share away: a short answer, of no text at all.
         Some(Cut::Budget) => Outcome::Partial,
         Some(Cut::Deadline) => Outcome::Exhausted,
-        Some(Cut::Shutdown) => return Err(shutting_down().into()),
-        Some(Cut::Backend | Cut::Idle) => return Err(backend_failed(held, failure, charge).into()),
+        Some(Cut::Shutdown) => return Err(shutting_down(request, bill).into()),
+        Some(Cut::Backend | Cut::Idle) => return Err(backend_failed(request, why, bill).into()),
         Some(Cut::ClientGone | Cut::Cancelled) => return Err(nobody_listens().into()),
     };
     Ok(Ending { outcome, cut, limit })
 }
 
-fn shutting_down() -> Fault {
+fn shutting_down(request: &Request, bill: &Bill) -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
-        problem: "this replica is shutting down; try another".to_owned(),
+        problem: format!("this replica is shutting down; {}; try another", booked(request, bill)),
         retry_after: Some(std::time::Duration::from_secs(1)),
     }
 }
@@ -69,24 +70,25 @@ fn nobody_listens() -> Fault {
 }
 
 /// Nothing was delivered, so there is no reply in which the charge could stand: the
-/// error says it.
-fn backend_failed(held: &HeldParts, failure: Option<&backend::Error>, charge: i64) -> Fault {
-    let cause = failure
-        .map_or_else(|| "the backend was silent for too long".to_owned(), ToString::to_string);
-    tracing::warn!(
-        call = %held.call, backend = held.way.backend_name, model = held.way.model.alias, cause,
-        "a backend failed with nothing delivered"
-    );
-    let charge = Amount::from_nanos(charge);
-    let booked = if charge.is_zero() {
-        "nothing was charged".to_owned()
-    } else {
-        let currency = held.request.caller.currency;
-        format!("{charge} {currency} were charged, since it may have been billed")
-    };
+/// error says what all attempts have cost.
+pub(super) fn backend_failed(request: &Request, why: Why, bill: &Bill) -> Fault {
     Fault::Unavailable {
         reason: "BACKEND_FAILED",
-        problem: format!("{cause}; {booked} ({})", held.call),
-        retry_after: failure.and_then(|it| it.retry_after),
+        problem: format!("{why}; {}", booked(request, bill)),
+        retry_after: why.retry_after,
+    }
+}
+
+/// What was booked, in words.
+fn booked(request: &Request, bill: &Bill) -> String {
+    let (call, currency, charge) = (request.call, request.caller.currency, bill.charge());
+    let charge = if charge.is_zero() {
+        "nothing was charged".to_owned()
+    } else {
+        format!("{charge} {currency} were charged, since it may have been billed")
+    };
+    match bill.attempts {
+        0 | 1 => format!("{charge} ({call})"),
+        attempts => format!("{attempts} attempts were made and {charge} ({call})"),
     }
 }

@@ -1,18 +1,20 @@
 //! Nothing reaches a backend without a durable hold on every limit that applies.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{
     Broker, End, Request,
-    admission::{Admitted, look_up},
+    admission::Admitted,
+    deadline::Deadline,
+    past::Past,
     reply::Reply,
     route::{Routed, Way},
 };
 use crate::{
-    budget::{Held, Order, Verdict, decide::Ask, reserve::Reserve},
+    budget::{Held, Order, Slot, Verdict, decide::Ask, reserve::Reserve},
     domain::{
-        fault::Fault,
-        ids::CallId,
+        fault::{Fault, chain},
+        hold::Hold,
         limit::{Limit, LimitKey, Owner},
         message::ToolChoice,
         outcome::{Cut, LimitStatus},
@@ -27,42 +29,80 @@ const GRACE: Duration = Duration::from_mins(1);
 /// How often the limits are looked up again because a window ended meanwhile.
 const WINDOWS_MAX: usize = 3;
 
+/// How long a later attempt waits for its hold: between two attempts the tables say
+/// nothing of a call, and must not do so for as long as a dead one is given.
+const AGAIN: Duration = Duration::from_secs(20);
+
 /// A call with a hold: it may be made.
 pub(super) struct HeldCall {
-    pub(super) request: Request,
-    pub(super) standing: Standing,
-    pub(super) call: CallId,
+    pub(super) attempt: Attempt,
+    pub(super) hold: Hold,
+    /// The place of its settlement in the queue.
+    pub(super) slot: Slot,
+    /// The hold's limits, just after.
+    pub(super) limits: Vec<Limit>,
+}
+
+/// One attempt of a call, whatever becomes of its hold.
+pub(super) struct Attempt {
+    pub(super) admitted: Admitted,
+    /// The way it takes.
     pub(super) way: Way,
-    pub(super) held: Held,
+    /// What may be tried after it, most wanted first.
+    pub(super) others: Vec<Way>,
+    /// The attempts before it.
+    pub(super) past: Past,
     pub(super) deadline: Deadline,
+    /// Tokens that may be generated.
+    pub(super) answer_tokens: u64,
+    pub(super) clamped_by: Option<LimitStatus>,
+    pub(super) is_landing: bool,
 }
 
-/// When a call must end, and for whose sake.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Deadline {
-    pub(super) at: Instant,
-    /// The envelope's seconds are what ends it.
-    pub(super) is_envelopes: bool,
+/// Takes a hold. Where a later attempt gets none, the call ends with the error of what
+/// went before, which says what that has cost.
+pub(super) async fn take(broker: &Broker, mut routed: Routed) -> Result<HeldCall, End> {
+    let patience = if routed.past.attempt() == 1 { Duration::MAX } else { AGAIN };
+    let taken = tokio::time::timeout(patience, try_take(broker, &mut routed)).await;
+    let end = match taken {
+        Ok(Ok((held, deadline))) => return held_call(routed, held, deadline),
+        Ok(Err(it)) => it,
+        Err(_) => Fault::Shed { retry_after: Duration::from_secs(1) }.into(),
+    };
+    let Some(fault) = routed.past.fault(&routed.admitted.request) else { return Err(end) };
+    if let End::Fault(it) = end {
+        let call = routed.admitted.request.call;
+        tracing::warn!(%call, error = chain(&it), "a call could not be tried again");
+    }
+    Err(fault.into())
 }
 
-pub(super) async fn take(broker: &Broker, routed: Routed) -> Result<HeldCall, End> {
-    let Routed { admitted: Admitted { request, mut standing }, ways } = routed;
-    let call = request.call;
+fn held_call(routed: Routed, held: Held, deadline: Deadline) -> Result<HeldCall, End> {
+    let Routed { admitted, mut ways, resting, past } = routed;
+    let Held { hold, offer, answer_tokens, clamped_by, is_landing, limits, slot } = held;
+    // What did not fit before this one is not tried after it.
+    let mut others = ways.split_off(offer.saturating_add(1).min(ways.len()));
+    others.extend(resting);
+    let way = ways.pop().ok_or(Fault::Internal)?;
+    let attempt =
+        Attempt { admitted, way, others, past, deadline, answer_tokens, clamped_by, is_landing };
+    Ok(HeldCall { attempt, hold, slot, limits })
+}
+
+async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadline), End> {
     for _ in 0..WINDOWS_MAX {
-        let Some(deadline) = deadline(broker, &request, &standing) else {
-            return Err(out_of_time(&request, &standing));
+        let now = broker.clock.monotonic();
+        let Some(deadline) = Deadline::of(&routed.admitted, now) else {
+            return Err(out_of_time(&routed.admitted));
         };
-        let order = order(broker, call, (&request, &standing), &ways, deadline);
-        match broker.engine.hold(order).await.map_err(Fault::from)? {
-            Verdict::Held(held) => {
-                let way = ways.get(held.offer).cloned().ok_or(Fault::Internal)?;
-                return Ok(HeldCall { request, standing, call, way, held: *held, deadline });
-            }
-            Verdict::Short(limit) => return Err(exhausted(&request, &standing, limit, None)),
+        let ttl = deadline.at.saturating_duration_since(now).saturating_add(GRACE);
+        match broker.engine.hold(order(routed, ttl)).await.map_err(Fault::from)? {
+            Verdict::Held(held) => return Ok((*held, deadline)),
+            Verdict::Short(limit) => return Err(exhausted(&routed.admitted, limit, None)),
             Verdict::Closed(key) => {
-                standing = look_up(broker, &request).await?;
-                if ended(&standing, key) {
-                    return Err(out_of_time(&request, &standing));
+                routed.admitted.look_again(broker).await?;
+                if ended(&routed.admitted.standing, key) {
+                    return Err(out_of_time(&routed.admitted));
                 }
             }
         }
@@ -70,27 +110,22 @@ pub(super) async fn take(broker: &Broker, routed: Routed) -> Result<HeldCall, En
     Err(Fault::Shed { retry_after: Duration::from_millis(200) }.into())
 }
 
-fn order(
-    broker: &Broker,
-    call: CallId,
-    (request, standing): (&Request, &Standing),
-    ways: &[Way],
-    deadline: Deadline,
-) -> Order {
-    let time = deadline.at.saturating_duration_since(broker.clock.monotonic());
+pub(super) fn order(routed: &Routed, ttl: Duration) -> Order {
+    let Admitted { request, standing, .. } = &routed.admitted;
+    let attempt = routed.past.attempt();
     Order {
-        id: call.hold(1),
-        call,
-        attempt: 1,
+        id: request.call.hold(attempt),
+        call: request.call,
+        attempt: i16::from(attempt),
         parties: standing.parties,
         ask: Ask {
-            calls: 1,
-            offers: ways.iter().map(|it| it.offer.clone()).collect(),
+            calls: i64::from(!routed.past.is_counted()),
+            offers: routed.ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
             reserve: reserve(request, standing),
             kept: standing.kept(),
         },
-        ttl: time.saturating_add(GRACE),
+        ttl,
         by_host: false,
     }
 }
@@ -103,27 +138,18 @@ fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
     Some(Reserve { tool_required, ..reserve })
 }
 
-/// The earliest of what ends a call; none when that is over already.
-fn deadline(broker: &Broker, request: &Request, standing: &Standing) -> Option<Deadline> {
-    let now = broker.clock.monotonic();
-    let life = &standing.envelope.life;
-    let envelope = Duration::try_from(life.closes_at.duration_since(standing.now)).ok()?;
-    let envelope = now.checked_add(envelope).filter(|it| *it > now)?;
-    let call = now.checked_add(standing.grant.call_time)?;
-    let others = request.deadline.map_or(call, |it| it.min(call));
-    Some(Deadline { at: envelope.min(others), is_envelopes: envelope <= others })
-}
-
 /// Whether the limit that was closed is the envelope's own, for good.
 fn ended(standing: &Standing, key: LimitKey) -> bool {
     let own = |it: &&Limit| it.key == key && matches!(it.owner, Owner::Envelope(_));
     standing.limits.iter().find(own).is_some_and(|it| !it.is_open(standing.now))
 }
 
-fn out_of_time(request: &Request, standing: &Standing) -> End {
-    exhausted(request, standing, seconds(&standing.envelope, standing.now), Some(Cut::Deadline))
+fn out_of_time(admitted: &Admitted) -> End {
+    let Standing { envelope, now, .. } = &admitted.standing;
+    exhausted(admitted, seconds(envelope, *now), Some(Cut::Deadline))
 }
 
-fn exhausted(request: &Request, standing: &Standing, limit: LimitStatus, cut: Option<Cut>) -> End {
+fn exhausted(admitted: &Admitted, limit: LimitStatus, cut: Option<Cut>) -> End {
+    let Admitted { request, standing, .. } = admitted;
     End::Reply(Box::new(Reply::exhausted(request, standing, limit, cut)))
 }

@@ -3,9 +3,14 @@
 
 mod admission;
 mod answer;
+mod attempts;
+mod deadline;
 mod ending;
+pub mod explain;
 mod hold;
 mod meta;
+mod past;
+pub mod policy;
 mod prompt;
 pub mod replay;
 mod reply;
@@ -21,14 +26,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     budget::Engine,
-    catalogue::{Catalogue, Connections},
+    catalogue::{Catalogue, Connections, Health},
     clock::Clock,
     domain::{fault::Fault, ids::CallId, outcome::Refusal, request::SamplingRequest},
-    envelope,
+    envelope::{self, Made},
     identity::HostCaller,
     store::Store,
 };
 
+use attempts::Next;
 pub use reply::{Charge, MessageResult, Reply, Routed};
 pub use watch::{Progress, Sink};
 
@@ -45,6 +51,8 @@ pub struct Broker {
     pub catalogue: Catalogue,
     /// Live backends.
     pub connections: Connections,
+    /// How backends fare.
+    pub health: Health,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
 }
@@ -87,15 +95,21 @@ pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
 
 async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
     // Is it allowed, and what does it stand on?
-    let admitted = admission::admit(broker, request).await?;
+    let admitted = admission::admit(broker, request, Made::Kept).await?;
     // Which models may take it, and in which order?
-    let routed = route::choose(broker, admitted).await?;
-    // Nothing reaches a backend without a durable hold.
-    let held = hold::take(broker, routed).await?;
-    // From here on every path ends in a settlement.
-    let answered = answer::collect(broker, held).await;
-    let settled = settlement::settle(broker, answered).await;
-    reply::compose(settled)
+    let mut routed = route::choose(broker, admitted).await?;
+    loop {
+        // Nothing reaches a backend without a durable hold.
+        let held = hold::take(broker, routed).await?;
+        // From here on every path ends in a settlement.
+        let answered = answer::collect(broker, held).await;
+        let settled = settlement::settle(broker, answered).await;
+        // Once more, while nothing was delivered and there is a way left?
+        routed = match attempts::next(broker, settled).await {
+            Next::Again(it) => *it,
+            Next::Done(it) => return reply::compose(*it),
+        };
+    }
 }
 
 impl From<Fault> for End {

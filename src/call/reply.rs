@@ -3,14 +3,15 @@
 use super::{
     End, Request,
     ending::{Ending, Responsible, ending},
+    hold::Attempt,
     meta::meta,
-    settlement::{Parts, Settled},
+    past::{Bill, Why},
+    settlement::Settled,
     warnings::warnings,
 };
 use crate::{
     domain::{
         answer::{Answer, Finish},
-        entry::Certainty,
         envelope::Left,
         ids::{CallId, EnvelopeId},
         message::{Block, JsonText},
@@ -33,9 +34,9 @@ pub struct Reply {
     pub limit: Option<LimitStatus>,
     /// The MCP result; none when refused.
     pub result: Option<MessageResult>,
-    /// What was used.
+    /// What was used, by all attempts together.
     pub usage: Usage,
-    /// What it cost the user; none when nothing was held.
+    /// What it cost the user, all attempts together; none when nothing was held.
     pub charge: Option<Charge>,
     /// What is left of the envelope.
     pub left: Option<Left>,
@@ -149,53 +150,66 @@ const EXHAUSTED: &str = "budgetExhausted";
 /// The reply of a call that was made; an error when its backend failed and nothing
 /// was delivered.
 pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
-    let Settled { answered, truth, money, limits, pending, now } = settled;
-    let Parts { held, mut answer, failure } = answered;
-    let ending = ending(&held, &answer, (failure.as_ref(), money.charge))?;
-    let life = held.standing.envelope.life;
-    let estimated = pending || truth.certainty != Certainty::Exact;
+    let bill = settled.attempt.past.bill().plus(&Bill::of(&settled));
+    let Settled { attempt, mut answer, failure, truth, limits, pending, now, .. } = settled;
+    let ending = ending(&attempt, &answer, (Why::of(failure.as_ref()), &bill))?;
+    let standing = &attempt.admitted.standing;
+    let life = standing.envelope.life;
     let left = envelope::left(&life, &limits, now);
     let limit = match ending.limit {
         Responsible::None => None,
-        Responsible::Clamp => held.clamped_by,
-        Responsible::Seconds => Some(envelope::seconds(&held.standing.envelope, now)),
+        Responsible::Clamp => attempt.clamped_by,
+        Responsible::Seconds => Some(envelope::seconds(&standing.envelope, now)),
     };
     let meta =
-        meta((ending.outcome, ending.cut, held.is_landing), (life.id, limit.as_ref()), &left);
+        meta((ending.outcome, ending.cut, attempt.is_landing), (life.id, limit.as_ref()), &left);
     let stop_reason = stop_reason(&ending, &answer);
-    let alias = &held.way.model.alias;
-    let reveal = held.standing.grant.reveal_model;
-    let model = if reveal { held.way.model.vendor_model.clone() } else { alias.clone() };
-    let warnings = warnings(&held, &ending, (truth.certainty, money.overrun), pending);
+    let model = &attempt.way.model;
+    let shown = if standing.grant.reveal_model { &model.vendor_model } else { &model.alias };
+    let warnings = warnings(&attempt, &ending, (truth.certainty, pending), &bill);
+    let request = &attempt.admitted.request;
     Ok(Reply {
         outcome: ending.outcome,
         cut: ending.cut,
         limit,
         result: Some(MessageResult {
-            content: content(&held.request.sampling, &mut answer),
-            model,
+            content: content(&request.sampling, &mut answer),
+            model: shown.clone(),
             stop_reason,
             meta,
         }),
-        usage: truth.usage,
-        charge: Some(Charge {
-            amount: Amount::from_nanos(money.charge),
-            overrun: Amount::from_nanos(money.overrun),
-            estimated,
-        }),
+        usage: bill.usage,
+        charge: Some(bill.into()),
         left: Some(left),
         envelope: Some(life.id),
-        route: Some(Routed {
-            alias: held.way.model.alias,
-            model: held.way.model.vendor_model,
-            backend: held.way.backend_name,
-            reasons: held.way.reasons,
-        }),
+        call: Some(request.call),
         warnings,
-        call: Some(held.call),
         refusal: None,
-        is_landing: held.is_landing,
+        is_landing: attempt.is_landing,
+        route: Some(route(attempt)),
     })
+}
+
+/// Who answered, and why not somebody else.
+fn route(attempt: Attempt) -> Routed {
+    let Attempt { way, past, .. } = attempt;
+    let reasons = past.reasons(way.model.id).chain(way.reasons).collect();
+    Routed {
+        alias: way.model.alias,
+        model: way.model.vendor_model,
+        backend: way.backend_name,
+        reasons,
+    }
+}
+
+impl From<Bill> for Charge {
+    fn from(it: Bill) -> Self {
+        Self {
+            amount: it.charge(),
+            overrun: Amount::from_nanos(it.money.overrun),
+            estimated: it.is_estimated,
+        }
+    }
 }
 
 /// A standard value wherever one is true.

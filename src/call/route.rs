@@ -1,28 +1,39 @@
 //! Which models may take it, in which order, and what each may cost.
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::{Broker, End, admission::Admitted, prompt::landing_tokens_max};
+use super::{Broker, End, admission::Admitted, past::Past, prompt::landing_tokens_max};
 use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
     domain::{
-        fx::FxQuote,
-        hold::Terms,
-        model::{BackendKind, Model},
+        estimate::prompt_tokens_max, fault::Fault, fx::FxQuote, hold::Terms, model::Model,
         outcome::Refusal,
     },
-    routing::{self, Candidate},
+    routing::{self, Candidate, Question},
 };
 
 /// Models looked at for one call, the first choice among them.
 const OFFERS_MAX: usize = 8;
+
+/// What the ledger keeps of the reasons, in bytes.
+const ROUTE_BYTES_MAX: usize = 1_000;
+
+/// Models among which these are looked for: dearer ones than the first do not follow it.
+const CANDIDATES_MAX: usize = 32;
 
 /// A request with the models that may take it.
 pub(super) struct Routed {
     pub(super) admitted: Admitted,
     /// Most wanted first; at least one.
     pub(super) ways: Vec<Way>,
+    /// Those that are to be left alone for now.
+    pub(super) resting: Vec<Way>,
+    /// The attempts before.
+    pub(super) past: Past,
 }
 
 /// One way to answer.
@@ -34,39 +45,64 @@ pub(super) struct Way {
     pub(super) offer: Offer,
     pub(super) prompt_tokens: u64,
     pub(super) reasons: Vec<String>,
+    /// Whether it is for demonstrations alone.
+    pub(super) is_demonstration: bool,
+    /// When its backend may be asked again; none: now.
+    pub(super) rests_until: Option<Instant>,
 }
 
 pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed, End> {
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
-    let allowed = &admitted.standing.grant.models;
-    let scripted = |it: &Model| {
-        let backend = catalogue.backend(it.backend);
-        backend.is_some_and(|it| it.kind == BackendKind::Scripted)
-    };
-    let params = &admitted.request.sampling.params;
-    let choice = routing::choose(&catalogue.models, params, allowed, scripted);
+    let choice = asking(broker, &admitted, |question| {
+        routing::choose(&catalogue.models, question, CANDIDATES_MAX)
+    });
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
     let mut ways: Vec<Way> = Vec::new();
     for candidate in choice.candidates {
         if ways.len() == OFFERS_MAX {
             break;
         }
-        ways.extend(way(broker, &catalogue, candidate, (fx, has_landing)));
+        let way = way(broker, &catalogue, candidate, (fx, has_landing));
+        ways.extend(way.filter(|it| ways.first().is_none_or(|first| may_follow(first, it))));
     }
-    // After the first choice only cheaper models follow: less room must never lead
-    // to a dearer one.
-    if let Some(first) = ways.first().map(|it| ceiling(&it.offer)) {
-        let mut at = 0;
-        ways.retain(|it| {
-            at += 1;
-            at == 1 || ceiling(&it.offer) < first
-        });
-        return Ok(Routed { admitted, ways });
+    if ways.is_empty() {
+        let end = choice.again_in.map(|it| all_failing(it).into());
+        return Err(end.unwrap_or_else(|| Refusal::NoModel.into()));
     }
-    tracing::debug!(rejected = ?choice.rejected, "no model can take the request");
-    Err(Refusal::NoModel.into())
+    Ok(Routed { admitted, ways, resting: Vec::new(), past: Past::default() })
+}
+
+/// What is asked of routing for a request.
+fn asking<T>(broker: &Broker, admitted: &Admitted, ask: impl FnOnce(&Question<'_>) -> T) -> T {
+    let params = &admitted.request.sampling.params;
+    ask(&Question {
+        params,
+        allowed: &admitted.standing.grant.models,
+        bounds: &|model| prompt_tokens_max(params, model),
+        health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
+    })
+}
+
+/// At most `most` of the models that may not answer, by alias, and why.
+pub(super) async fn rejected(
+    broker: &Broker,
+    admitted: &Admitted,
+    most: usize,
+) -> Result<Vec<(String, String)>, Fault> {
+    let tenant = admitted.request.caller.tenant;
+    let catalogue = broker.catalogue.of(&broker.store, &broker.clock, tenant).await?;
+    let rejected =
+        asking(broker, admitted, |question| routing::rejections(&catalogue.models, question, most));
+    Ok(rejected.into_iter().map(|(alias, why)| (alias.to_owned(), why.to_string())).collect())
+}
+
+/// After the first choice only those follow that are no dearer: neither less room nor a
+/// failure may lead to a dearer one. A scripted answer never stands in for a real one,
+/// nor does a real one, which costs, for a scripted one.
+fn may_follow(first: &Way, next: &Way) -> bool {
+    ceiling(&next.offer) <= ceiling(&first.offer) && next.is_demonstration == first.is_demonstration
 }
 
 fn way(
@@ -79,7 +115,15 @@ fn way(
     let note = if has_landing { landing_tokens_max() } else { 0 };
     let candidate =
         Candidate { prompt_tokens: candidate.prompt_tokens.saturating_add(note), ..candidate };
-    let Candidate { model, version, prices, prompt_tokens, answer_tokens, reasons, .. } = candidate;
+    let Candidate {
+        model,
+        version,
+        prices,
+        prompt_tokens,
+        answer_tokens,
+        is_demonstration,
+        reasons,
+    } = candidate;
     let backend = catalogue.backend(model.backend)?;
     let terms = Terms {
         model: Some(model.id),
@@ -98,10 +142,31 @@ fn way(
         model: model.clone(),
         backend_name: backend.name.clone(),
         connection: broker.connections.to(backend)?,
-        offer: Offer { terms, size },
+        offer: Offer { terms, route: Some(in_words(&reasons)), size },
         prompt_tokens,
         reasons,
+        is_demonstration,
+        rests_until: None,
     })
+}
+
+/// Models there are, and each has failed a moment ago.
+fn all_failing(again_in: Duration) -> Fault {
+    Fault::Unavailable {
+        reason: "BACKENDS_FAILING",
+        problem: "every model that could take this request has failed a moment ago and is left \
+                  alone for now; nothing was charged"
+            .to_owned(),
+        retry_after: Some(again_in),
+    }
+}
+
+/// The reasons as the ledger keeps them.
+fn in_words(reasons: &[String]) -> Arc<str> {
+    let mut text = reasons.join("; ");
+    let end = (0..=ROUTE_BYTES_MAX.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or(0));
+    text.into()
 }
 
 /// The most that an offer can cost, in pico-USD.

@@ -3,10 +3,9 @@
 use jiff::Timestamp;
 
 use super::{
-    Broker, Request,
+    Broker,
     answer::Answered,
-    hold::{Deadline, HeldCall},
-    route::Way,
+    hold::{Attempt, HeldCall},
     truth::truth,
 };
 use crate::{
@@ -15,22 +14,21 @@ use crate::{
     domain::{
         answer::Answer,
         charge::Split,
-        entry::{EntryKind, Truth},
+        entry::{Booking, EntryKind, Truth},
         hold::Hold,
-        ids::CallId,
         limit::Limit,
-        outcome::LimitStatus,
     },
-    envelope::Standing,
 };
 
-/// A call whose hold has ended.
+/// An attempt whose hold has ended.
 pub(super) struct Settled {
-    pub(super) answered: Parts,
+    pub(super) attempt: Attempt,
+    pub(super) answer: Answer,
+    pub(super) failure: Option<backend::Error>,
     /// What was booked as its use.
     pub(super) truth: Truth,
-    /// What of it the user is charged.
-    pub(super) money: Split,
+    /// What of it counts, and what the user is charged.
+    pub(super) booking: Booking,
     /// Every limit of the call, as last seen.
     pub(super) limits: Vec<Limit>,
     /// Set when the booking is still to come.
@@ -39,66 +37,38 @@ pub(super) struct Settled {
     pub(super) now: Timestamp,
 }
 
-/// What is left of the stage before once the hold is gone.
-pub(super) struct Parts {
-    pub(super) held: HeldParts,
-    pub(super) answer: Answer,
-    pub(super) failure: Option<backend::Error>,
-}
-
-/// The call without its hold.
-pub(super) struct HeldParts {
-    pub(super) request: Request,
-    pub(super) standing: Standing,
-    pub(super) call: CallId,
-    pub(super) way: Way,
-    pub(super) deadline: Deadline,
-    pub(super) answer_tokens: u64,
-    pub(super) clamped_by: Option<LimitStatus>,
-    pub(super) is_landing: bool,
-}
-
 pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
     let (kind, truth) = truth(&answered);
-    let Answered {
-        held: HeldCall { request, standing, call, way, held, deadline },
-        answer,
-        failure,
-        ..
-    } = answered;
-    let mut limits = standing.limits.clone();
-    overlay(&mut limits, held.limits);
-    let booked = book(broker, (held.hold, held.slot), kind, &truth).await;
-    let pending = booked.is_none();
-    let estimate = Split { charge: truth.cost.total.nanos(), overrun: 0 };
-    let (money, fresh) = booked.unwrap_or_else(|| (estimate, Vec::new()));
+    let Answered { held: HeldCall { attempt, hold, slot, limits: fresh }, answer, failure, .. } =
+        answered;
+    let mut limits = attempt.admitted.standing.limits.clone();
     overlay(&mut limits, fresh);
-    let held = HeldParts {
-        request,
-        standing,
-        call,
-        way,
-        deadline,
-        answer_tokens: held.answer_tokens,
-        clamped_by: held.clamped_by,
-        is_landing: held.is_landing,
+    let charge = truth.cost.total.nanos();
+    let estimate = Booking {
+        calls: hold.need.calls,
+        money: Split { charge, overrun: 0 },
+        tokens: Split::default(),
     };
-    let answered = Parts { held, answer, failure };
-    Settled { answered, truth, money, limits, pending, now: broker.clock.now() }
+    let booked = book(broker, (hold, slot), kind, &truth).await;
+    let pending = booked.is_none();
+    let (booking, fresh) = booked.unwrap_or_else(|| (estimate, Vec::new()));
+    overlay(&mut limits, fresh);
+    let now = broker.clock.now();
+    Settled { attempt, answer, failure, truth, booking, limits, pending, now }
 }
 
-/// Ends the hold. What the user is charged, and the limits that have moved; none when
-/// the booking is still to come: then the hold stands, and the reaper settles it at
-/// its full amount.
+/// Ends the hold. What that moved, and the limits that it moved; none when
+/// the booking is still to come: then it is owed, and made once Postgres answers. Should
+/// this process end before that, the reaper settles the hold at its full amount.
 async fn book(
     broker: &Broker,
     (hold, slot): (Hold, Slot),
     kind: EntryKind,
     truth: &Truth,
-) -> Option<(Split, Vec<Limit>)> {
+) -> Option<(Booking, Vec<Limit>)> {
     let (call, key) = (hold.call, (hold.parties.tenant, hold.id));
-    match broker.engine.end(hold, kind, *truth, Some(slot)).await {
-        Ok(Ended::Booked { booking, limits }) => return Some((booking.money, limits)),
+    match broker.engine.end(hold.clone(), kind, *truth, Some(slot)).await {
+        Ok(Ended::Booked { booking, limits }) => return Some((booking, limits)),
         Ok(Ended::AlreadyResolved) => {}
         Err(it) => {
             tracing::error!(%call, error = %it, "a settlement could not be booked");
@@ -107,11 +77,12 @@ async fn book(
     }
     // The reaper was first: this process was away for long. The truth corrects it.
     match late::settle(&broker.store, &broker.clock, key, truth).await {
-        Ok(late::Late::Booked { booking, limits }) => Some((booking.money, limits)),
-        Ok(late::Late::Settled(booking)) => Some((booking.money, Vec::new())),
+        Ok(late::Late::Booked { booking, limits }) => Some((booking, limits)),
+        Ok(late::Late::Settled(booking)) => Some((booking, Vec::new())),
         Ok(late::Late::Unknown) => None,
         Err(it) => {
             tracing::error!(%call, error = %it, "a late truth could not be booked");
+            broker.engine.owe(&hold, kind, *truth);
             None
         }
     }

@@ -13,13 +13,13 @@ use crate::domain::{
 /// count of the provider's a bound of ours, at most the hold.
 pub(super) fn truth(answered: &Answered) -> (EntryKind, Truth) {
     let Answered { held, answer, failure, dispatched } = answered;
-    let profile = held.way.connection.profile();
+    let profile = held.attempt.way.connection.profile();
     let nothing_came = answer.received_bytes == 0;
     let unbilled = failure.as_ref().is_some_and(|it| it.is_unbilled(profile));
     if !dispatched || (nothing_came && unbilled) {
         return (EntryKind::Void, Truth::nothing(answer.cut));
     }
-    let hold = &held.held.hold;
+    let hold = &held.hold;
     let truth = used(held, answer, profile.stops_on_disconnect).unwrap_or_else(|OutOfRange| {
         // Beyond what an amount can say: the hold, which fitted one.
         Truth { cut: answer.cut, ..whole(hold) }
@@ -28,12 +28,12 @@ pub(super) fn truth(answered: &Answered) -> (EntryKind, Truth) {
 }
 
 fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, OutOfRange> {
-    let hold = &call.held.hold;
+    let hold = &call.hold;
     let Some(prices) = hold.terms.prices else { return all(call, answer) };
     let seen = Traffic {
-        prompt_tokens_max: call.way.prompt_tokens,
+        prompt_tokens_max: call.attempt.way.prompt_tokens,
         answer_bytes: answer.visible_bytes,
-        context_tokens: call.way.model.context_tokens,
+        context_tokens: call.attempt.way.model.context_tokens,
     };
     let Ok(claimed) = answer.usage.believed(seen) else {
         let disputed = Certainty::Disputed(answer.usage);
@@ -48,7 +48,7 @@ fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
     }
     // What arrived is at most so many tokens, each of the dearest class it may be of;
     // the claim, where there is one, may still be more.
-    let (input, output) = (call.way.prompt_tokens, answer.received_bytes);
+    let (input, output) = (call.attempt.way.prompt_tokens, answer.received_bytes);
     let arrived = Usage { input, output, ..Usage::default() };
     let dearest = i128::from(prices.dearest_answer_token().pico_usd());
     let bound = prices.prompt_ceiling(input).saturating_add(dearest * i128::from(output));
@@ -65,9 +65,9 @@ fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
 
 /// The whole hold, and the tokens that it was taken for.
 fn all(call: &HeldCall, answer: &Answer) -> Result<Truth, OutOfRange> {
-    let (input, output) = (call.way.prompt_tokens, call.held.answer_tokens);
+    let (input, output) = (call.attempt.way.prompt_tokens, call.attempt.answer_tokens);
     let usage = Usage { input, output, ..Usage::default() };
-    Ok(Truth { usage, ..Truth::whole_hold(&call.held.hold, answer.cut)? })
+    Ok(Truth { usage, ..Truth::whole_hold(&call.hold, answer.cut)? })
 }
 
 fn booked(

@@ -1,23 +1,25 @@
 //! What was ignored, changed or estimated, in words for the host.
 
-use super::{ending::Ending, settlement::HeldParts};
+use super::{ending::Ending, hold::Attempt, past::Bill};
 use crate::domain::{entry::Certainty, money::Amount, outcome::Cut};
 
 pub(super) fn warnings(
-    held: &HeldParts,
+    attempt: &Attempt,
     ending: &Ending,
-    (certainty, overrun): (Certainty, i64),
-    pending: bool,
+    (certainty, pending): (Certainty, bool),
+    bill: &Bill,
 ) -> Vec<String> {
-    let mut warnings = held.request.sampling.warnings.clone();
-    warnings.extend(lowered(held));
+    let request = &attempt.admitted.request;
+    let mut warnings = request.sampling.warnings.clone();
+    warnings.extend(lowered(attempt));
+    warnings.extend(attempt.past.warnings(request));
     let mut say = |it: bool, words: &str| {
         if it {
             warnings.push(words.to_owned());
         }
     };
-    say(held.is_landing, "this was the envelope's last call: the model was told to conclude");
-    let is_beyond = ending.cut == Some(Cut::Budget) && held.clamped_by.is_none();
+    say(attempt.is_landing, "this was the envelope's last call: the model was told to conclude");
+    let is_beyond = ending.cut == Some(Cut::Budget) && attempt.clamped_by.is_none();
     say(is_beyond, "the backend went on beyond maxTokens and was cut off");
     match certainty {
         Certainty::Exact => {}
@@ -29,8 +31,9 @@ pub(super) fn warnings(
         }
     }
     say(pending, "the booking is delayed; until then the whole hold counts");
-    if overrun > 0 {
-        let (amount, currency) = (Amount::from_nanos(overrun), held.request.caller.currency);
+    if bill.money.overrun > 0 {
+        let amount = Amount::from_nanos(bill.money.overrun);
+        let currency = request.caller.currency;
         warnings.push(format!(
             "the backend used more than was held: {amount} {currency} beyond every limit were \
              booked to the tenant, not to the user"
@@ -39,9 +42,10 @@ pub(super) fn warnings(
     warnings
 }
 
-fn lowered(held: &HeldParts) -> Option<String> {
-    let (wanted, granted) = (held.request.sampling.params.max_tokens, held.answer_tokens);
-    let whose = if held.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
+fn lowered(attempt: &Attempt) -> Option<String> {
+    let wanted = attempt.admitted.request.sampling.params.max_tokens;
+    let granted = attempt.answer_tokens;
+    let whose = if attempt.clamped_by.is_some() { "a limit affords" } else { "the model can give" };
     (granted < wanted)
         .then(|| format!("maxTokens was lowered from {wanted} to {granted}: no more {whose}"))
 }

@@ -7,10 +7,13 @@ use crate::domain::ids::{CallId, EnvelopeId};
 /// What whoever asked may watch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
-    /// The hold is taken and the backend is being asked.
+    /// The hold is taken and the backend is being asked. Once more for each attempt,
+    /// none of which comes after text.
     Started {
         /// The call.
         call: CallId,
+        /// Which attempt of the call, from 1.
+        attempt: u8,
         /// The envelope it counts against.
         envelope: EnvelopeId,
         /// Tokens that may be generated.

@@ -1,23 +1,27 @@
 //! What can be asked and at what price: a tenant's models, backends and rate, as
 //! they stood at most two seconds ago.
 
+pub mod breaker;
 pub mod connections;
+pub mod health;
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 pub use connections::Connections;
+pub use health::Health;
 
 use crate::{
     clock::Clock,
     domain::{
+        family::Names,
         fault::Fault,
         fx::{FxQuote, buffer_for_age},
         ids::{BackendId, TenantId},
-        model::{Backend, Model},
+        model::{Backend, BackendKind, Model},
         money::Currency,
         period::days_since,
     },
@@ -36,11 +40,22 @@ const TENANTS_MAX: usize = 10_000;
 /// Models and backends a tenant may have.
 const ROWS_MAX: i64 = 5_000;
 
+/// A model with what routing asks of it, worked out once for many requests.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// The model.
+    pub model: Model,
+    /// What wishes are matched with.
+    pub names: Names,
+    /// Whether its backend only plays what it is told: for demonstrations and tests.
+    pub is_demonstration: bool,
+}
+
 /// A tenant's catalogue at one instant.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// Every model, with its price where it has one.
-    pub models: Vec<Model>,
+    pub models: Vec<Listed>,
     /// Every backend.
     pub backends: Vec<Backend>,
     /// The newest rate.
@@ -69,11 +84,10 @@ impl Catalogue {
         }
         let read_at = clock.monotonic();
         let mut tx = store.call_tx(tenant).await?;
-        let snapshot = Arc::new(Snapshot {
-            models: catalogue::models(&mut tx, tenant, (None, ROWS_MAX)).await?,
-            backends: catalogue::backends(&mut tx, tenant, (None, ROWS_MAX)).await?,
-            fx: catalogue::fx_rate(&mut tx, tenant).await?,
-        });
+        let models = catalogue::models(&mut tx, tenant, (None, ROWS_MAX)).await?;
+        let backends = catalogue::backends(&mut tx, tenant, (None, ROWS_MAX)).await?;
+        let fx = catalogue::fx_rate(&mut tx, tenant).await?;
+        let snapshot = Arc::new(Snapshot { models: listed(models, &backends), backends, fx });
         store::commit(tx).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= TENANTS_MAX {
@@ -94,6 +108,17 @@ impl Catalogue {
         let age = clock.monotonic().saturating_duration_since(*read_at);
         (age < FRESH).then(|| Arc::clone(snapshot))
     }
+}
+
+fn listed(models: Vec<Model>, backends: &[Backend]) -> Vec<Listed> {
+    let scripted = backends.iter().filter(|it| it.kind == BackendKind::Scripted);
+    let scripted: HashSet<BackendId> = scripted.map(|it| it.id).collect();
+    let listed = models.into_iter().map(|model| Listed {
+        names: Names::of(&model.alias, &model.vendor_model),
+        is_demonstration: scripted.contains(&model.backend),
+        model,
+    });
+    listed.collect()
 }
 
 impl Snapshot {

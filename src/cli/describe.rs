@@ -43,6 +43,7 @@ pub(super) fn entry(it: &Entry) -> Record {
         .with("root", Value::text_or_null(&it.root))
         .with("model", Value::text_or_null(&it.model))
         .with("backend", Value::text_or_null(&it.backend))
+        .with("route", Value::text_or_null(&it.route))
         .with("price_version", Value::text_or_null(&it.price_version))
         .with("fx_rate", Value::text_or_null(&it.fx_rate))
         .with("usage", it.usage.as_ref().map(words::usage))

@@ -19,8 +19,19 @@ use crate::{
     store::{self, Store},
 };
 
-const COLUMNS: &[&str] =
-    &["booked_at", "kind", "user", "server", "model", "charge", "currency", "estimated", "call"];
+/// The attempts of a call bear its id and a number each; `--call` lists them alone.
+const COLUMNS: &[&str] = &[
+    "booked_at",
+    "kind",
+    "user",
+    "server",
+    "model",
+    "charge",
+    "currency",
+    "estimated",
+    "call",
+    "attempt",
+];
 
 /// The arguments of `ledger`.
 #[derive(Debug, Clone, Args)]

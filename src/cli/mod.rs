@@ -13,6 +13,7 @@ pub mod ledger;
 mod logs;
 pub mod output;
 pub mod record;
+pub mod route;
 pub mod sample;
 pub mod serve;
 pub mod stop;
@@ -65,6 +66,8 @@ pub enum Command {
     Sample(Box<sample::Sample>),
     /// Open, look at and close envelopes
     Envelope(envelope::Envelope),
+    /// Say which model would answer, and why
+    Route(route::Route),
     /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
     /// Set up tenants, users, servers, grants, budgets, backends and prices
@@ -106,6 +109,7 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Doctor(it) => serve::doctor(it, output).await,
         Command::Sample(it) => sample::run(*it, output).await,
         Command::Envelope(it) => envelope::run(it, output).await,
+        Command::Route(it) => route::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,
     }

@@ -34,7 +34,9 @@ struct From_ {
 The configuration file and the environment know, each with a good default but the first:
   database_url            DATABASE_URL                 postgresql://...
   grpc, http              BURSAR_GRPC, BURSAR_HTTP     0.0.0.0:7420, 0.0.0.0:7421
-  lanes                   BURSAR_LANES                 4
+  lane_tenants            BURSAR_LANE_TENANTS          many; one where the database is
+                                                       distributed by tenant
+  lanes                   BURSAR_LANES                 2; 32 where lane_tenants is one
   call_connections        BURSAR_CALL_CONNECTIONS      16
   report_connections      BURSAR_REPORT_CONNECTIONS    4
   requests_per_key        BURSAR_REQUESTS_PER_KEY      2000 a second

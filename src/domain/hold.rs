@@ -1,5 +1,7 @@
 //! Reservations: what a call may use at most, and on whose behalf.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use super::{
@@ -83,6 +85,8 @@ pub struct Hold {
     pub terms: Terms,
     /// How much.
     pub need: Need,
+    /// Why this model was chosen, in words; none where a host runs its own.
+    pub route: Option<Arc<str>>,
     /// On which limits, in the order of locking.
     pub limits: Vec<LimitKey>,
     /// Taken by a host that runs its own model.

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use uuid::Uuid;
 
-pub use standing::{Standing, Stop, stand};
+pub use standing::{Made, Standing, Stop, stand};
 
 use crate::{
     budget::windows,

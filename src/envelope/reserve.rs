@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{Names, Standing, Stop, left, stand};
+use super::{Made, Names, Standing, Stop, left, stand};
 use crate::{
     budget::{
         Ended, Engine, Order, Verdict,
@@ -109,7 +109,8 @@ impl Desk {
         let (user, server, root) = (&wish.user, &wish.server, wish.root.as_deref());
         let names = Names { user, server, root };
         for _ in 0..WINDOWS_MAX {
-            let standing = stand(&self.store, &self.clock, host, names, &wish.envelope).await?;
+            let desk = (&self.store, &self.clock);
+            let standing = stand(desk, host, names, &wish.envelope, Made::Kept).await?;
             let over = super::seconds(&standing.envelope, standing.now);
             if standing.now >= standing.envelope.life.closes_at {
                 return Ok(self.reserved(&standing, Err(over), &standing.limits));
@@ -170,7 +171,8 @@ impl Desk {
                 let fx = FxQuote { buffer_basis_points: 0, ..fx };
                 let terms =
                     Terms { model: None, backend: None, price_version: None, prices: None, fx };
-                return Ok(Offer { terms, size: Size::Fixed { money: *money, tokens: *tokens } });
+                let size = Size::Fixed { money: *money, tokens: *tokens };
+                return Ok(Offer { terms, route: None, size });
             }
             Most::Model { alias, input, output } => (alias, *input, *output),
         };
@@ -178,6 +180,7 @@ impl Desk {
         let model = catalogue
             .models
             .iter()
+            .map(|it| &it.model)
             .find(|it| &it.alias == alias && (allowed.is_empty() || allowed.contains(alias)));
         let unknown = || Fault::invalid("model", "is not a priced model that the grant allows");
         let model = model.ok_or_else(unknown)?;
@@ -194,7 +197,7 @@ impl Desk {
             fx,
         };
         let size = Size::Fixed { money, tokens: input.saturating_add(output) };
-        Ok(Offer { terms, size })
+        Ok(Offer { terms, route: None, size })
     }
 
     /// Books what the host says was used. Repeating it books nothing.

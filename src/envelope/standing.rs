@@ -64,6 +64,15 @@ impl Standing {
     }
 }
 
+/// What becomes of an envelope and of windows that have to be made first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// They are there from now on.
+    Kept,
+    /// They were only thought of.
+    Forgotten,
+}
+
 /// Why there is nothing to stand on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
@@ -94,11 +103,11 @@ impl From<store::Error> for Stop {
 /// Looks everything up. Without a grant the answer is the same whether the user or
 /// the server exists or not.
 pub async fn stand(
-    store: &Store,
-    clock: &Clock,
+    (store, clock): (&Store, &Clock),
     host: &HostCaller,
     names: Names<'_>,
     choice: &EnvelopeChoice,
+    made: Made,
 ) -> Result<Standing, Stop> {
     for _ in 0..RACES_MAX {
         let mut tx = store.call_tx(host.tenant).await?;
@@ -122,7 +131,10 @@ pub async fn stand(
         let now = store::now(&mut tx).await?;
         let parties = Parties { root: parties.root, ..envelope.parties };
         let limits = all_limits(&mut tx, &parties, (&envelope, now)).await?;
-        store::commit(tx).await?;
+        match made {
+            Made::Kept => store::commit(tx).await?,
+            Made::Forgotten => store::forget(tx).await?,
+        }
         return Ok(Standing { grant, parties, envelope, around, limits, now });
     }
     Err(Fault::Shed { retry_after: std::time::Duration::from_millis(100) }.into())

@@ -1,14 +1,32 @@
-//! From soft wishes to an order of models, the same on every replica. Pure.
+//! From soft wishes to an order of models. Pure, in whole numbers, and with ties broken
+//! by name, so that every replica that knows the same chooses the same.
 
 mod rank;
 
-use crate::domain::{
-    estimate::{Unbounded, prompt_tokens_max},
-    ids::PriceVersionId,
-    model::Model,
-    price::Prices,
-    request::Params,
+use std::{
+    collections::{BTreeMap, HashSet},
+    fmt,
+    time::Duration,
 };
+
+use crate::{
+    catalogue::{Listed, breaker::Open},
+    domain::{
+        estimate::Unbounded, ids::PriceVersionId, model::Model, price::Prices, request::Params,
+    },
+};
+
+/// What is asked of routing.
+pub struct Question<'a> {
+    /// The request.
+    pub params: &'a Params,
+    /// The grant's aliases; none: all of the tenant's.
+    pub allowed: &'a [String],
+    /// The bound of the prompt in a model's tokens.
+    pub bounds: &'a dyn Fn(&Model) -> Result<u64, Unbounded>,
+    /// Why a model is left alone for now, if it is.
+    pub health: &'a dyn Fn(&Model) -> Option<Open>,
+}
 
 /// A model that may take the request.
 #[derive(Debug, Clone)]
@@ -29,77 +47,150 @@ pub struct Candidate<'a> {
     pub reasons: Vec<String>,
 }
 
-/// A model that may not, and why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rejected {
-    /// Its alias.
-    pub alias: String,
-    /// Why, for operators and hosts.
-    pub reason: &'static str,
+/// Why a model may not take a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rejection {
+    /// The grant does not name it.
+    NotGranted,
+    /// Its price is not known.
+    NoPrice,
+    /// It cannot call tools.
+    NoTools,
+    /// It takes no images.
+    NoImages,
+    /// It takes no audio.
+    NoAudio,
+    /// The prompt is longer than its context.
+    TooLong,
+    /// It is left alone for so long, since it failed.
+    Failing(Duration),
 }
 
-/// The choice: candidates, most wanted first, and what was passed over.
+/// The models that may take a request.
 #[derive(Debug, Clone)]
 pub struct Choice<'a> {
-    /// In the order in which they are to be tried.
+    /// Most wanted first; at most as many as were asked for.
     pub candidates: Vec<Candidate<'a>>,
-    /// The others.
-    pub rejected: Vec<Rejected>,
+    /// The shortest time until one that only failed may be tried again, where none is
+    /// left that may be tried now.
+    pub again_in: Option<Duration>,
 }
 
-/// Sorts a tenant's models for a request. `allowed` are the grant's aliases; none: all.
-/// Models for which `is_demonstration` come last unless a hint names them: nobody
-/// with a real model wants to hear a scripted one.
-pub fn choose<'a>(
-    models: &'a [Model],
-    params: &Params,
-    allowed: &[String],
-    is_demonstration: impl Fn(&Model) -> bool,
-) -> Choice<'a> {
-    let mut candidates = Vec::new();
-    let mut rejected = Vec::new();
-    for model in models {
-        match candidate(model, params, allowed) {
-            Ok(it) => {
-                let is_demonstration = is_demonstration(model);
-                candidates.push(Candidate { is_demonstration, ..it });
+/// A model that fits a request, before it is known how well.
+#[derive(Debug, Clone, Copy)]
+struct Fit<'a> {
+    listed: &'a Listed,
+    version: PriceVersionId,
+    prices: Prices,
+    prompt_tokens: u64,
+    answer_tokens: u64,
+}
+
+/// The `most` models that suit a request best. Those for demonstrations come last unless
+/// a hint names them: nobody with a real model wants to hear a scripted one.
+pub fn choose<'a>(models: &'a [Listed], question: &Question<'_>, most: usize) -> Choice<'a> {
+    let allowed: HashSet<&str> = question.allowed.iter().map(String::as_str).collect();
+    let mut again_in: Option<Duration> = None;
+    let mut real_ones_rest = false;
+    let mut passed_over: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut fits = Vec::with_capacity(models.len());
+    for listed in models {
+        match fit(listed, question, &allowed) {
+            Ok(it) => fits.push(it),
+            Err(rejection) => {
+                *passed_over.entry(rejection.word()).or_default() += 1;
+                if let Rejection::Failing(time) = rejection {
+                    again_in = Some(again_in.map_or(time, |it| it.min(time)));
+                    real_ones_rest |= !listed.is_demonstration;
+                }
             }
-            Err(reason) => rejected.push(Rejected { alias: model.alias.clone(), reason }),
         }
     }
-    rank::sort(&mut candidates, &params.preferences);
-    Choice { candidates, rejected }
+    if real_ones_rest {
+        // A scripted answer never stands in for a real one.
+        let hints = rank::hints(&question.params.preferences);
+        fits.retain(|it| !it.listed.is_demonstration || rank::is_named(it, &hints));
+    }
+    let mut candidates = rank::best(&fits, &question.params.preferences, most);
+    if let Some(first) = candidates.first_mut().filter(|_| !passed_over.is_empty()) {
+        let counts: Vec<_> = passed_over.iter().map(|(why, n)| format!("{n} {why}")).collect();
+        first.reasons.push(format!("passed over: {}", counts.join(", ")));
+    }
+    let again_in = again_in.filter(|_| candidates.is_empty());
+    Choice { candidates, again_in }
 }
 
-fn candidate<'a>(
-    model: &'a Model,
-    params: &Params,
-    allowed: &[String],
-) -> Result<Candidate<'a>, &'static str> {
-    if !allowed.is_empty() && !allowed.contains(&model.alias) {
-        return Err("the grant does not allow it");
+/// The first `most` models that may not take a request, by their aliases, and why.
+pub fn rejections<'a>(
+    models: &'a [Listed],
+    question: &Question<'_>,
+    most: usize,
+) -> Vec<(&'a str, Rejection)> {
+    let allowed: HashSet<&str> = question.allowed.iter().map(String::as_str).collect();
+    let rejected = models.iter().filter_map(|it| {
+        let rejection = fit(it, question, &allowed).err()?;
+        Some((it.model.alias.as_str(), rejection))
+    });
+    rejected.take(most).collect()
+}
+
+fn fit<'a>(
+    listed: &'a Listed,
+    question: &Question<'_>,
+    allowed: &HashSet<&str>,
+) -> Result<Fit<'a>, Rejection> {
+    let Question { params, .. } = question;
+    let model = &listed.model;
+    if !allowed.is_empty() && !allowed.contains(model.alias.as_str()) {
+        return Err(Rejection::NotGranted);
     }
-    let (version, prices) = model.price.ok_or("it has no price")?;
+    let (version, prices) = model.price.ok_or(Rejection::NoPrice)?;
     if !params.tools.is_empty() && !model.tools {
-        return Err("it cannot call tools");
+        return Err(Rejection::NoTools);
     }
-    let prompt_tokens = prompt_tokens_max(params, model).map_err(|it| match it {
-        Unbounded::Image => "it takes no images",
-        Unbounded::Audio => "it takes no audio",
+    let prompt_tokens = (question.bounds)(model).map_err(|it| match it {
+        Unbounded::Image => Rejection::NoImages,
+        Unbounded::Audio => Rejection::NoAudio,
     })?;
     // The bound counts bytes, of which a token has several as a rule: only a prompt
     // that would be too long at eight bytes a token is certainly too long.
     if prompt_tokens / 8 >= model.context_tokens {
-        return Err("the prompt is longer than its context");
+        return Err(Rejection::TooLong);
+    }
+    if let Some(open) = (question.health)(model) {
+        return Err(Rejection::Failing(open.again_in));
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
-    Ok(Candidate {
-        model,
-        version,
-        prices,
-        prompt_tokens,
-        answer_tokens,
-        is_demonstration: false,
-        reasons: Vec::new(),
-    })
+    Ok(Fit { listed, version, prices, prompt_tokens, answer_tokens })
+}
+
+impl Rejection {
+    /// A word or two to count by.
+    const fn word(self) -> &'static str {
+        match self {
+            Self::NotGranted => "not granted",
+            Self::NoPrice => "without a price",
+            Self::NoTools => "without tools",
+            Self::NoImages => "without images",
+            Self::NoAudio => "without audio",
+            Self::TooLong => "too short for the prompt",
+            Self::Failing(_) => "failing",
+        }
+    }
+}
+
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotGranted => f.write_str("the grant does not allow it"),
+            Self::NoPrice => f.write_str("it has no price"),
+            Self::NoTools => f.write_str("it cannot call tools"),
+            Self::NoImages => f.write_str("it takes no images"),
+            Self::NoAudio => f.write_str("it takes no audio"),
+            Self::TooLong => f.write_str("the prompt is longer than its context"),
+            Self::Failing(time) => {
+                write!(f, "it failed and is left alone for {} s", time.as_secs().max(1))
+            }
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! A lane's write: one statement for a whole batch.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use jiff::Timestamp;
 use sqlx::{PgConnection, Postgres, Row, postgres::PgArguments, query::Query};
@@ -44,13 +47,20 @@ pub(crate) struct Batch<'a> {
 }
 
 /// Lets a connection see these tenants and no other.
-pub(crate) async fn see(connection: &mut PgConnection, tenants: &[TenantId]) -> Result<(), Error> {
-    let list: Vec<String> = tenants.iter().map(|it| it.uuid().to_string()).collect();
+pub(crate) async fn see(
+    connection: &mut PgConnection,
+    tenants: &BTreeSet<TenantId>,
+) -> Result<(), Error> {
     sqlx::query("select set_config('bursar.tenants', $1, false)")
-        .bind(list.join(","))
+        .bind(list(tenants))
         .execute(connection)
         .await?;
     Ok(())
+}
+
+fn list(tenants: &BTreeSet<TenantId>) -> String {
+    let words: Vec<String> = tenants.iter().map(|it| it.uuid().to_string()).collect();
+    words.join(",")
 }
 
 macro_rules! statement {
@@ -87,10 +97,12 @@ const BOTH: &str = statement!(
 
 /// Writes the batch whole or not at all and returns Postgres' time, which is also
 /// that of the new holds. [`Error::Stale`] when a revision, a window or a hold was
-/// not as expected.
+/// not as expected. Afterwards the connection sees `tenants` and no other, where they
+/// are given.
 pub(crate) async fn write(
     connection: &mut PgConnection,
     batch: &Batch<'_>,
+    tenants: Option<&BTreeSet<TenantId>>,
 ) -> Result<Timestamp, Error> {
     let query = sqlx::query(match (batch.ends.is_empty(), batch.holds.is_empty()) {
         (true, _) => HOLDS_ONLY,
@@ -100,7 +112,13 @@ pub(crate) async fn write(
     let sets = LimitSets::of(&batch.holds);
     let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
     let roots = column(&batch.holds, |(it, _)| it.parties.root.map(RootId::uuid));
-    let query = bind_ends(query, &batch.ends).bind(sets.to).bind(sets.ids).bind(roots);
+    let routes = column(&batch.holds, |(it, _)| it.route.as_deref().map(str::to_owned));
+    let query = bind_ends(query, &batch.ends)
+        .bind(sets.to)
+        .bind(sets.ids)
+        .bind(roots)
+        .bind(tenants.map(list))
+        .bind(routes);
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }

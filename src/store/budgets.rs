@@ -19,7 +19,11 @@ pub(crate) async fn that_count(
     let rows = sqlx::query(
         "select * from budgets
          where tenant_id = $1 and deleted_at is null
-             and (user_id is null or user_id = $2) and (server_id is null or server_id = $3)
+             -- As the index has it: the id of all zeros is nobody's.
+             and case when user_id is null then '00000000-0000-0000-0000-000000000000' else user_id end
+                 = any (array[$2, '00000000-0000-0000-0000-000000000000']::uuid[])
+             and case when server_id is null then '00000000-0000-0000-0000-000000000000' else server_id end
+                 = any (array[$3, '00000000-0000-0000-0000-000000000000']::uuid[])
              and (host_id is null or host_id = $4) and (root_id is null or root_id = $5)
          order by budget_id",
     )

@@ -1,5 +1,10 @@
 //! What can go wrong between us and Postgres, by what can be done about it.
 
+use sqlx::{
+    error::DatabaseError,
+    postgres::{PgDatabaseError, PgSeverity},
+};
+
 use crate::domain::fault::Fault;
 
 /// A failure of the store. Its text names no value of a row.
@@ -39,12 +44,16 @@ impl Error {
 }
 
 /// SQLSTATEs after which nothing took effect and a retry makes sense:
-/// serialization failure, deadlock, lock not available, cancelled, connection
-/// limits, shutting down.
-const RETRY: [&str; 7] = ["40001", "40P01", "55P03", "57014", "53300", "57P03", "25P03"];
+/// serialization failure, deadlock, lock not available, cancelled, too little of
+/// something (connections, disk, memory), an error of the disk, shutting down.
+const RETRY: [&str; 11] = [
+    "40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "53400", "58030",
+    "57P03",
+];
 
-/// The server ended the connection: the outcome of what ran is unknown.
-const GONE: [&str; 3] = ["57P01", "57P02", "57P05"];
+/// The server ended the connection: the outcome of what ran is unknown. Or it only
+/// reads, being the wrong one after a failover: another connection may find the right one.
+const GONE: [&str; 5] = ["57P01", "57P02", "57P05", "25P03", "25006"];
 
 impl From<sqlx::Error> for Error {
     fn from(it: sqlx::Error) -> Self {
@@ -64,6 +73,7 @@ impl From<sqlx::Error> for Error {
             // The write statement divides by zero when a count is short.
             "22012" => Self::Stale,
             "23505" => Self::Duplicate(database.constraint().unwrap_or_default().to_owned()),
+            _ if is_panic(database) => Self::Unreachable(it),
             it if RETRY.contains(&it) => Self::Retry(code),
             known if GONE.contains(&known) => Self::Unreachable(it),
             _ => {
@@ -72,6 +82,13 @@ impl From<sqlx::Error> for Error {
             }
         }
     }
+}
+
+/// Whether the server ends all that it does with this error, as when it cannot write
+/// its log: the outcome of what ran is unknown, whatever the code.
+fn is_panic(it: &dyn DatabaseError) -> bool {
+    let severity = it.try_downcast_ref::<PgDatabaseError>().map(PgDatabaseError::severity);
+    severity == Some(PgSeverity::Panic)
 }
 
 /// What a caller is told. The cause is logged here, once, at the boundary.

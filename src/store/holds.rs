@@ -30,11 +30,18 @@ pub(crate) async fn find(
     rows.iter().map(hold).collect()
 }
 
-/// Which of these holds are open and since when, and Postgres' time.
+/// A hold that is open.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct OpenHold {
+    pub(crate) since: Timestamp,
+    pub(crate) need: Need,
+}
+
+/// Which of these holds are open, and Postgres' time.
 pub(crate) async fn open(
     connection: &mut PgConnection,
     ids: &[(TenantId, HoldId)],
-) -> Result<(BTreeMap<HoldId, Timestamp>, Timestamp), Error> {
+) -> Result<(BTreeMap<HoldId, OpenHold>, Timestamp), Error> {
     let (tenants, holds): (Vec<Uuid>, Vec<Uuid>) =
         ids.iter().map(|(tenant, id)| (tenant.uuid(), id.uuid())).unzip();
     let rows = sqlx::query(include_str!("sql/open_holds.sql"))
@@ -44,10 +51,9 @@ pub(crate) async fn open(
         .await?;
     let mut open = BTreeMap::new();
     for row in &rows {
-        let since: Option<Instant> = row.try_get("incurred_at")?;
-        if let (Some(id), Some(since)) = (row.try_get::<Option<Uuid>, _>("hold_id")?, since) {
-            open.insert(id.into(), since.0);
-        }
+        let Some(id) = row.try_get::<Option<Uuid>, _>("hold_id")? else { continue };
+        let since = row.try_get::<Instant, _>("incurred_at")?.0;
+        open.insert(id.into(), OpenHold { since, need: need(row)? });
     }
     let now: Instant = rows.first().ok_or(Error::Unreadable("clock"))?.try_get("at")?;
     Ok((open, now.0))
@@ -92,15 +98,20 @@ fn hold(row: &PgRow) -> Result<Hold, Error> {
             prices: None,
             fx: fx(row)?,
         },
-        need: Need {
-            calls: row.try_get("calls")?,
-            money: Amount::from_nanos(row.try_get("money")?),
-            tokens: row.try_get("tokens")?,
-        },
+        need: need(row)?,
+        route: row.try_get::<Option<&str>, _>("route")?.map(Into::into),
         limits: limits(row, tenant)?,
         reserved_by_host: row.try_get("by_host")?,
         incurred_at: row.try_get::<Instant, _>("incurred_at")?.0,
         expires_at: row.try_get::<Instant, _>("expires_at")?.0,
+    })
+}
+
+fn need(row: &PgRow) -> Result<Need, Error> {
+    Ok(Need {
+        calls: row.try_get("calls")?,
+        money: Amount::from_nanos(row.try_get("money")?),
+        tokens: row.try_get("tokens")?,
     })
 }
 

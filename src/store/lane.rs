@@ -12,7 +12,9 @@ use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use super::{
     Error, Store,
     batch::{Batch, see, write},
-    entries, holds, limits,
+    entries,
+    holds::{self, OpenHold},
+    limits,
 };
 use crate::domain::{
     entry::{Booking, EntryKind},
@@ -20,10 +22,6 @@ use crate::domain::{
     ids::{HoldId, TenantId},
     limit::{Limit, LimitKey},
 };
-
-/// How many tenants one connection is opened to before it starts over. Every policy
-/// of a statement reads the whole list, so a long one costs more than opening anew.
-const TENANTS_MAX: usize = 32;
 
 /// Longer than the server's own timeouts, so that only a dead peer meets it.
 const SILENCE: Duration = Duration::from_secs(12);
@@ -44,10 +42,10 @@ pub struct Locked<'c> {
     pub limits: Vec<Limit>,
 }
 
-/// Holds that are open and since when, as seen under locks.
+/// Holds that are open, as seen under locks.
 #[derive(Debug)]
 pub(crate) struct Open {
-    pub(crate) holds: BTreeMap<HoldId, Timestamp>,
+    pub(crate) holds: BTreeMap<HoldId, OpenHold>,
     /// Postgres' time once all was locked.
     pub(crate) now: Timestamp,
 }
@@ -64,8 +62,14 @@ impl LaneConnection {
         tenants: &BTreeSet<TenantId>,
         batch: &Batch<'_>,
     ) -> Result<Timestamp, Error> {
-        let connection = self.open_to(tenants).await?;
-        let result = in_time(write(connection, batch)).await;
+        self.connect().await?;
+        // After a failure it is not known what the connection sees.
+        self.seen.clear();
+        let connection = self.inner.as_mut().ok_or(Error::Unreadable("connection"))?;
+        let result = in_time(write(connection, batch, Some(tenants))).await;
+        if result.is_ok() {
+            self.seen.clone_from(tenants);
+        }
         self.keep_if_sound(result)
     }
 
@@ -100,21 +104,22 @@ impl LaneConnection {
         self.seen.clear();
     }
 
-    async fn open_to(&mut self, tenants: &BTreeSet<TenantId>) -> Result<&mut PgConnection, Error> {
+    async fn connect(&mut self) -> Result<(), Error> {
         if self.inner.is_none() {
-            self.inner = Some(in_time(self.store.lane_connection()).await?);
             self.seen.clear();
+            self.inner = Some(in_time(self.store.lane_connection()).await?);
         }
+        Ok(())
+    }
+
+    async fn open_to(&mut self, tenants: &BTreeSet<TenantId>) -> Result<&mut PgConnection, Error> {
+        self.connect().await?;
         let connection = self.inner.as_mut().ok_or(Error::Unreadable("connection"))?;
         if !tenants.is_subset(&self.seen) {
-            if self.seen.len() + tenants.len() > TENANTS_MAX {
-                self.seen.clear();
-            }
-            let all: Vec<TenantId> = self.seen.union(tenants).copied().collect();
             // Cleared first: after a failure it is not known what the connection sees.
             self.seen.clear();
-            in_time(see(connection, &all)).await?;
-            self.seen.extend(all);
+            in_time(see(connection, tenants)).await?;
+            self.seen.clone_from(tenants);
         }
         Ok(connection)
     }
@@ -155,7 +160,7 @@ impl Locked<'_> {
     /// Writes the batch and commits.
     pub(crate) async fn write(mut self, batch: &Batch<'_>) -> Result<Timestamp, Error> {
         in_time(async {
-            let at = write(&mut self.tx, batch).await?;
+            let at = write(&mut self.tx, batch, None).await?;
             self.tx.commit().await?;
             Ok(at)
         })

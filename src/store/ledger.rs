@@ -50,6 +50,8 @@ pub struct Entry {
     pub price_version: Option<PriceVersionId>,
     /// The exchange rate.
     pub fx_rate: FxRateId,
+    /// Why this model was chosen, in words; empty where a host ran its own.
+    pub route: String,
     /// Tokens by class.
     pub usage: Usage,
     /// What was held.
@@ -121,6 +123,7 @@ fn entry(row: &PgRow) -> Result<Entry, Error> {
         server: text("server_name")?,
         host: text("host_name")?,
         root: text("root_uri")?,
+        route: text("route")?,
         model: text("model_alias")?,
         backend: text("backend_name")?,
         price_version: optional("price_version_id")?.map(Into::into),

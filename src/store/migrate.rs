@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 14] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -31,9 +31,11 @@ const MIGRATIONS: [(i64, &str, &str); 12] = migrations![
     7 "0007_ledger",
     8 "0008_row_security",
     9 "0009_requests",
+    10 "0010_plans",
     11 "0011_scopes",
     12 "0012_nesting",
     13 "0013_anthropic",
+    16 "0016_routes",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -66,6 +66,12 @@ const ACQUIRE: Duration = Duration::from_secs(2);
 /// How long one statement of a proof may take: millions of rows a minute.
 const PROOF: &str = "120s";
 
+/// How long all statements of a proof may take.
+const PROOFS: &str = "1h";
+
+/// How long any other transaction may take, where Postgres can tell.
+const TRANSACTION: &str = "20s";
+
 // === impl Store ===
 
 impl Store {
@@ -73,18 +79,20 @@ impl Store {
     pub fn open(settings: &Settings) -> Result<Self, Error> {
         let options: PgConnectOptions = settings.url.parse().map_err(Error::from)?;
         let options = options.application_name("bursar").disable_statement_logging();
-        let pool = |role: &str, most: u32| {
+        let pool = |options: PgConnectOptions, most: u32, longest: &'static str| {
             PgPoolOptions::new()
                 .max_connections(most)
                 .acquire_timeout(ACQUIRE)
                 .idle_timeout(Duration::from_mins(5))
-                .connect_lazy_with(timed(as_role(options.clone(), role)))
+                .after_connect(|connection, _| Box::pin(bound(connection, longest)))
+                .connect_lazy_with(options)
         };
+        let of = |role: &str| timed(as_role(options.clone(), role));
         Ok(Self {
-            calls: pool(APP, settings.call_connections),
-            reports: pool(APP, settings.report_connections),
-            duties: pool(DUTY, 2),
-            lane: planned(timed(as_role(options.clone(), APP))),
+            calls: pool(by_key(of(APP)), settings.call_connections, TRANSACTION),
+            reports: pool(of(APP), settings.report_connections, PROOFS),
+            duties: pool(by_key(of(DUTY)), 2, TRANSACTION),
+            lane: planned(of(APP)),
         })
     }
 
@@ -116,7 +124,9 @@ impl Store {
 
     /// A lane's own connection.
     pub(crate) async fn lane_connection(&self) -> Result<PgConnection, Error> {
-        Ok(self.lane.connect().await?)
+        let mut connection = self.lane.connect().await?;
+        bound(&mut connection, TRANSACTION).await?;
+        Ok(connection)
     }
 
     /// Connects once past the pools, which only say that they waited in vain.
@@ -154,6 +164,11 @@ pub async fn commit(tx: Tx) -> Result<(), Error> {
     Ok(tx.commit().await?)
 }
 
+/// Takes a transaction's writes back.
+pub async fn forget(tx: Tx) -> Result<(), Error> {
+    Ok(tx.rollback().await?)
+}
+
 /// Postgres' time at which the transaction began.
 pub(crate) async fn now(tx: &mut Tx) -> Result<jiff::Timestamp, Error> {
     let now: instant::Instant = sqlx::query_scalar("select now()").fetch_one(&mut **tx).await?;
@@ -171,23 +186,40 @@ fn as_role(options: PgConnectOptions, role: &str) -> PgConnectOptions {
     options.options([("role", role)])
 }
 
-/// Without these one paused replica would freeze a tenant.
+/// Without these one paused replica would freeze a tenant, and one whose machine is
+/// gone would do so until the network notices.
 fn timed(options: PgConnectOptions) -> PgConnectOptions {
     options.options([
         ("statement_timeout", "10s"),
         ("lock_timeout", "3s"),
         ("idle_in_transaction_session_timeout", "5s"),
+        ("tcp_keepalives_idle", "10"),
+        ("tcp_keepalives_interval", "5"),
+        ("tcp_keepalives_count", "3"),
+    ])
+}
+
+/// Where Postgres has it (from 17 on), a bound on whole transactions: between two parts
+/// of one flight of messages none of the other timeouts runs.
+async fn bound(connection: &mut PgConnection, longest: &str) -> Result<(), sqlx::Error> {
+    let set = "select set_config(name, $1, false) from pg_settings
+        where name = 'transaction_timeout'";
+    sqlx::query(set).bind(longest).execute(connection).await.map(drop)
+}
+
+/// What a call asks is found by key. A plan made while a table was small would read all
+/// of it, and would be kept.
+fn by_key(options: PgConnectOptions) -> PgConnectOptions {
+    options.options([
+        ("enable_hashjoin", "off"),
+        ("enable_mergejoin", "off"),
+        ("enable_seqscan", "off"),
+        ("jit", "off"),
     ])
 }
 
 /// A lane's statements join arrays with tables by primary key. Planned once and for
 /// that alone, they cost the same whatever the statistics say.
 fn planned(options: PgConnectOptions) -> PgConnectOptions {
-    options.options([
-        ("plan_cache_mode", "force_generic_plan"),
-        ("enable_hashjoin", "off"),
-        ("enable_mergejoin", "off"),
-        ("enable_seqscan", "off"),
-        ("jit", "off"),
-    ])
+    by_key(options).options([("plan_cache_mode", "force_generic_plan")])
 }

@@ -8,12 +8,12 @@ use std::{
 
 use bursar::proto::{
     Charge, CloseEnvelopeRequest, ContentBlock, CreateMessageRequest, CreateMessageResponse,
-    CreateMessageResult, Cut, Entry, EntryKind, Envelope, EnvelopeLeft, GetEnvelopeRequest,
-    LimitKind, LimitStatus, ListEntriesRequest, ListEntriesResponse, ListEnvelopesRequest,
-    ListEnvelopesResponse, Money, OpenEnvelopeRequest, Outcome, Refusal, Reservation,
-    ReserveRequest, Role, Route, SettleRequest, Settlement, Started, StreamMessageRequest,
-    StreamMessageResponse, TextContent, TextDelta, Usage, VerifyLedgerRequest,
-    VerifyLedgerResponse, VoidRequest,
+    CreateMessageResult, Cut, Entry, EntryKind, Envelope, EnvelopeLeft, ExplainRouteRequest,
+    ExplainRouteResponse, GetEnvelopeRequest, LimitKind, LimitStatus, ListEntriesRequest,
+    ListEntriesResponse, ListEnvelopesRequest, ListEnvelopesResponse, Money, OpenEnvelopeRequest,
+    Outcome, Refusal, Reservation, ReserveRequest, Role, Route, SettleRequest, Settlement, Started,
+    StreamMessageRequest, StreamMessageResponse, TextContent, TextDelta, Usage,
+    VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
     content_block::Block,
     envelope_service_server::{EnvelopeService, EnvelopeServiceServer},
     ledger_service_server::{LedgerService, LedgerServiceServer},
@@ -201,12 +201,21 @@ impl SamplingService for Seen {
             Some(Block::Text(it)) => it.text.chars().map(String::from).collect(),
             _ => Vec::new(),
         };
-        let started = Started { call: "c-1".into(), envelope: "e".into(), max_tokens: 256 };
+        let started =
+            Started { call: "c-1".into(), envelope: "e".into(), max_tokens: 256, attempt: 1 };
         let events = std::iter::once(Event::Started(started))
             .chain(deltas.into_iter().map(|text| Event::Text(TextDelta { text })))
             .chain([Event::Done(reply)])
             .map(|event| Ok(StreamMessageResponse { event: Some(event) }));
         Ok(Response::new(tokio_stream::iter(events.collect::<Vec<_>>())))
+    }
+
+    async fn explain_route(
+        &self,
+        request: Request<ExplainRouteRequest>,
+    ) -> Result<Response<ExplainRouteResponse>, Status> {
+        authorized(request)?;
+        Ok(Response::new(ExplainRouteResponse::default()))
     }
 }
 

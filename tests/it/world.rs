@@ -5,7 +5,7 @@ use std::{num::NonZeroU32, sync::Arc};
 
 use bursar::{
     admin::{demo, platform_key},
-    budget::Engine,
+    budget::{Engine, Lanes},
     catalogue::{Catalogue, Connections},
     clock::Clock,
     identity::shed::{Rates, Shed},
@@ -46,7 +46,7 @@ impl World {
         let settings = Settings { url, call_connections: 4, report_connections: 4 };
         let store = Store::open(&settings).unwrap();
         let clock = Clock::default();
-        let (engine, lanes) = Engine::new(&store, &clock, 1);
+        let (engine, lanes) = Engine::new(&store, &clock, Lanes::of(1));
         let per_key = NonZeroU32::new(per_second).unwrap();
         let services = Services {
             store,

@@ -28,6 +28,7 @@ pub(super) async fn as_json(
             &Record::new()
                 .with("event", "started".to_owned())
                 .with("call", it.call.clone())
+                .with("attempt", it.attempt)
                 .with("envelope", it.envelope.clone())
                 .with("max_tokens", it.max_tokens),
         ),

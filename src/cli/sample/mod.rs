@@ -38,10 +38,9 @@ Examples:
 
 Exit status: 0 complete, partial or exhausted; 3 refused or a person is asked first; 2 an error.";
 
-/// The arguments of `sample`.
+/// What is asked, of whom and in whose name.
 #[derive(Debug, Clone, Default, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct Sample {
+pub struct Question {
     /// What to ask; `-` reads it from standard input
     #[arg(required_unless_present = "file")]
     pub prompt: Option<String>,
@@ -54,12 +53,6 @@ pub struct Sample {
     /// In which MCP server's name, as the host knows it
     #[arg(long, value_name = "ID")]
     pub server: Option<String>,
-    /// Use this envelope; without it, one of --calls, --seconds or --money opens one
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["calls", "seconds", "money", "tokens"])]
-    pub envelope: Option<String>,
-    /// The bounds of a new envelope.
-    #[command(flatten)]
-    pub allowance: Allowance,
     /// The most tokens to generate [default: 256, or the file's]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     pub max_tokens: Option<i64>,
@@ -75,6 +68,30 @@ pub struct Sample {
     /// The project root in use, such as file:///home/me/project
     #[arg(long, value_name = "URI")]
     pub root: Option<String>,
+    /// How much a low price matters, from 0 to 1
+    #[arg(long, value_name = "0..1")]
+    pub cost_priority: Option<f64>,
+    /// How much speed matters, from 0 to 1
+    #[arg(long, value_name = "0..1")]
+    pub speed_priority: Option<f64>,
+    /// How much ability matters, from 0 to 1
+    #[arg(long, value_name = "0..1")]
+    pub intelligence_priority: Option<f64>,
+}
+
+/// The arguments of `sample`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Sample {
+    /// What is asked.
+    #[command(flatten)]
+    pub question: Question,
+    /// Use this envelope; without it, one of --calls, --seconds or --money opens one
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["calls", "seconds", "money", "tokens"])]
+    pub envelope: Option<String>,
+    /// The bounds of a new envelope.
+    #[command(flatten)]
+    pub allowance: Allowance,
     /// Makes a retry safe: the same id and request replays the reply
     #[arg(long, value_name = "ID")]
     pub request_id: Option<String>,
@@ -87,9 +104,11 @@ pub struct Sample {
 }
 
 pub(super) async fn run(args: Sample, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
-    let params = args.params()?;
+    let params = args.question.params()?;
     let (client, resolved) = args.common.target.clone().connect(Role::Host).await?;
-    let mut request = args.request(params, &resolved)?;
+    let mut request = args.question.request(params, &resolved)?;
+    request.envelope = args.envelope.unwrap_or_default();
+    request.request_id = args.request_id.clone().unwrap_or_default();
     if let Some(limits) = args.allowance.limits() {
         let opening = OpenEnvelopeRequest {
             user: request.user.clone(),
@@ -131,7 +150,7 @@ fn exit_code(outcome: Outcome) -> ExitCode {
     }
 }
 
-impl Sample {
+impl Question {
     /// The MCP params: the file's, with what the flags say in its place.
     pub fn params(&self) -> Result<SamplingParams, Stop> {
         let mut params = match &self.file {
@@ -152,10 +171,19 @@ impl Sample {
             let hints = self.model_hint.iter().map(|it| ModelHint { name: it.clone() });
             params.model_preferences.get_or_insert_default().hints = hints.collect();
         }
+        let priorities = [self.cost_priority, self.speed_priority, self.intelligence_priority];
+        if priorities.iter().any(Option::is_some) {
+            let [cost, speed, intelligence] = priorities;
+            let wishes = params.model_preferences.get_or_insert_default();
+            wishes.cost_priority = cost.or(wishes.cost_priority);
+            wishes.speed_priority = speed.or(wishes.speed_priority);
+            wishes.intelligence_priority = intelligence.or(wishes.intelligence_priority);
+        }
         Ok(params)
     }
 
-    fn request(
+    /// The request, without an envelope or an id.
+    pub(super) fn request(
         &self,
         params: SamplingParams,
         resolved: &Resolved,
@@ -163,10 +191,8 @@ impl Sample {
         Ok(CreateMessageRequest {
             user: resolved.user(self.user.as_deref())?,
             server: resolved.server(self.server.as_deref())?,
-            envelope: self.envelope.clone().unwrap_or_default(),
             conversation: self.conversation.clone().unwrap_or_default(),
             root: self.root.clone().unwrap_or_default(),
-            request_id: self.request_id.clone().unwrap_or_default(),
             params: Some(params),
             ..CreateMessageRequest::default()
         })

@@ -7,12 +7,19 @@
 -- left is one way, from the arrays to the tables by primary key and in the order of
 -- the arrays, which is that of locking. With `= x` a plan made while a table was
 -- empty would start at the table and walk through all of it.
+--
+-- The tenants that the connection sees are set in the same breath. Each part has its
+-- rows from `seen`, so that no policy is asked before; one that was would know too few
+-- tenants, and the count would be short.
 with
-clock as (
-    select statement_timestamp() as at
+seen as materialized (
+    select set_config('bursar.tenants', coalesce($50, current_setting('bursar.tenants', true)), false)
 ),
-moves as (
-    select * from unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bool[])
+clock as materialized (
+    select statement_timestamp() as at from seen
+),
+moves as materialized (
+    select m.* from seen, unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bool[])
         as m (tenant_id, limit_id, revision, settled, overrun, held, holding)
 ),
 moved as (

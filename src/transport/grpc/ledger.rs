@@ -123,6 +123,7 @@ fn to_wire(it: &Entry, reader: &Reader) -> proto::Entry {
         corrects: it.corrects.map_or_else(String::new, |it| name::format(tenant, &it)),
         postings: sides(it, currency),
         root: it.root.clone(),
+        route: it.route.clone(),
     }
 }
 

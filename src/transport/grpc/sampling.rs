@@ -17,9 +17,9 @@ use crate::{
     domain::{fault::Fault, ids::TenantId},
     identity::HostCaller,
     proto::{
-        self, ContentBlock, CreateMessageRequest, CreateMessageResponse, StreamMessageRequest,
-        StreamMessageResponse, content_block, sampling_service_server::SamplingService,
-        stream_message_response::Event,
+        self, ContentBlock, CreateMessageRequest, CreateMessageResponse, ExplainRouteRequest,
+        ExplainRouteResponse, StreamMessageRequest, StreamMessageResponse, content_block,
+        sampling_service_server::SamplingService, stream_message_response::Event,
     },
     tasks::Tasks,
 };
@@ -74,6 +74,18 @@ impl SamplingService for Sampling {
         })
         .try_flatten();
         Ok(Response::new(Box::pin(progress.chain(done))))
+    }
+
+    async fn explain_route(
+        &self,
+        request: Request<ExplainRouteRequest>,
+    ) -> Result<Response<ExplainRouteResponse>, Status> {
+        let (metadata, _, body) = request.into_parts();
+        let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
+        let (request, _, _gone) = self.read(&metadata, body, Sink::NONE).await?;
+        let (tenant, currency) = (request.caller.tenant, request.caller.currency);
+        let explained = call::explain::explain(&self.broker, request).await?;
+        Ok(Response::new(convert::reply::explained(explained, tenant, currency)))
     }
 }
 
@@ -140,11 +152,14 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, envelope, max_tokens } => Event::Started(proto::Started {
-            call: call.to_string(),
-            envelope: convert::name::format(tenant, &envelope),
-            max_tokens: i64::try_from(max_tokens).unwrap_or(i64::MAX),
-        }),
+        Progress::Started { call, attempt, envelope, max_tokens } => {
+            Event::Started(proto::Started {
+                call: call.to_string(),
+                envelope: convert::name::format(tenant, &envelope),
+                max_tokens: i64::try_from(max_tokens).unwrap_or(i64::MAX),
+                attempt: i32::from(attempt),
+            })
+        }
         Progress::Text(text) => Event::Text(proto::TextDelta { text }),
     };
     StreamMessageResponse { event: Some(event) }

@@ -53,28 +53,34 @@ async fn a_backend_that_breaks_off_leaves_what_it_said() {
 
 #[tokio::test]
 async fn a_backend_that_says_nothing_is_an_error_and_costs_what_it_may_bill() {
-    let unbilled = [400, 401, 402, 403, 404, 429].map(|it| (json!({ "status": it }), true));
+    // Each with the number of attempts that are worth while.
+    let unbilled = [(400, 1), (401, 1), (402, 1), (403, 1), (404, 1), (429, 3)];
+    let unbilled = unbilled.map(|(it, attempts)| (json!({ "status": it }), true, attempts));
     let billed = [
-        (json!({ "status": 500 }), false),
-        (json!({ "status": 503 }), false),
-        (json!({ "fault": "disconnect" }), false),
-        (json!({ "fault": "error_frame" }), false),
-        (json!({ "fault": "malformed" }), false),
+        (json!({ "status": 500 }), false, 3),
+        (json!({ "status": 503 }), false, 3),
+        (json!({ "status": 501 }), false, 1),
+        (json!({ "fault": "disconnect" }), false, 3),
+        (json!({ "fault": "error_frame" }), false, 3),
+        (json!({ "fault": "malformed" }), false, 1),
     ];
-    for (script, free) in unbilled.into_iter().chain(billed) {
+    for (script, free, attempts) in unbilled.into_iter().chain(billed) {
         let world = World::start().await;
         let refused = world.sample(ask(&script)).await.unwrap_err();
         assert_eq!(refused.code(), Code::Unavailable, "{script}");
-        let entry = world.entry().await;
-        let left = world.envelope(&entry.envelope).await.left.unwrap();
-        if free {
-            assert_eq!(entry.kind(), EntryKind::Void, "{script}");
-            assert_eq!((nanos(entry.charge.as_ref()), left.calls), (0, 20), "{script}");
-        } else {
-            assert_eq!((entry.kind(), entry.estimated), (EntryKind::Settle, true), "{script}");
-            assert_eq!(entry.cut(), Cut::Backend, "{script}");
-            let whole = hold(bound_of(&script), 100);
-            assert_eq!((nanos(entry.charge.as_ref()), left.calls), (whole, 19), "{script}");
+        let entries = world.attempts().await;
+        assert_eq!(entries.len(), attempts, "{script}");
+        let left = world.calls_left(&entries[0].envelope).await;
+        assert_eq!(left, if free { 20 } else { 19 }, "{script}");
+        let whole = hold(bound_of(&script), 100);
+        for entry in entries {
+            let charge = nanos(entry.charge.as_ref());
+            if free {
+                assert_eq!((entry.kind(), charge), (EntryKind::Void, 0), "{script}");
+            } else {
+                assert_eq!((entry.kind(), charge), (EntryKind::Settle, whole), "{script}");
+                assert_eq!((entry.estimated, entry.cut()), (true, Cut::Backend), "{script}");
+            }
         }
         world.close().await;
     }
@@ -84,8 +90,9 @@ async fn a_backend_that_says_nothing_is_an_error_and_costs_what_it_may_bill() {
 async fn a_silent_backend_is_given_up_and_costs_what_it_has_read() {
     let world = World::start().await;
     world.scripted("metered", impatient(true)).await;
+    world.regrant(|it| it.models = vec!["metered".to_owned()]).await;
     let script = json!({ "stall_after": 0 });
-    let refused = world.sample(ask(&script).hint("metered")).await.unwrap_err();
+    let refused = world.sample(ask(&script)).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable);
     let entry = world.entry().await;
     assert_eq!((entry.kind(), entry.cut()), (EntryKind::Settle, Cut::Idle));
@@ -112,7 +119,9 @@ async fn a_backend_that_is_not_there_costs_nothing() {
     world.vendor(&format!("http://{gone}/v1"), BackendProfile::default()).await;
     let refused = world.sample(says("hello")).await.unwrap_err();
     assert_eq!(refused.code(), Code::Unavailable);
-    assert_eq!(world.entry().await.kind(), EntryKind::Void);
+    for entry in world.attempts().await {
+        assert_eq!(entry.kind(), EntryKind::Void);
+    }
     world.close().await;
 }
 

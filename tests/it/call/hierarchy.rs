@@ -19,6 +19,8 @@ use super::world::{Change, World, ask, ask_in, limits, meta, money, signed};
 
 const ROOT: &str = "file:///home/alice/project";
 
+type Set = fn(&mut Budget);
+
 fn budget() -> Budget {
     Budget { period: Period::Month.into(), ..Default::default() }
 }
@@ -188,7 +190,6 @@ async fn every_limit_must_have_room_and_the_short_one_is_named() {
         Budget { user, server, ..budget() },
         Budget { host: demo::HOST.to_owned(), root: root(), ..budget() },
     ];
-    type Set = fn(&mut Budget);
     let amounts: [(LimitKind, Set); 4] = [
         (LimitKind::Calls, |it| it.calls = Some(1)),
         (LimitKind::Money, |it| it.money = Some(money(1))),

@@ -1,17 +1,20 @@
 //! The story of a call from outside: a host that asks a running service.
 
+mod attempts;
 mod binary;
+mod breaker;
 mod budgets;
 mod canary;
 mod cuts;
 mod doors;
 mod envelopes;
+mod explain;
 mod gone;
 mod hierarchy;
 mod landing;
 mod nesting;
 mod outcomes;
-mod price;
+pub(crate) mod price;
 mod reserve;
 mod shape;
 mod stream;

@@ -60,7 +60,7 @@ async fn a_stream_ends_with_the_reply_that_a_plain_call_gives() {
 async fn a_stream_without_a_hold_has_only_a_reply_and_one_that_fails_an_error() {
     let world = World::start().await;
     let envelope = world.open(limits(1, 60, 100_000_000)).await;
-    let (events, end) = world.stream(ask_in(&envelope, &json!({ "status": 500 }))).await;
+    let (events, end) = world.stream(ask_in(&envelope, &json!({ "status": 501 }))).await;
     assert!(matches!(events.as_slice(), [Event::Started(_)]));
     assert_eq!(end.unwrap_err().code(), Code::Unavailable);
     let (events, end) = world.stream(ask_in(&envelope, &json!({}))).await;

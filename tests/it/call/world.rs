@@ -37,7 +37,7 @@ impl World {
         let db = support::database();
         let any = "127.0.0.1:0".parse().unwrap();
         let mut config = Config { scripted_backend: true, ..Config::of(db.url.clone(), any, any) };
-        config.lanes = 1;
+        config.lanes = Some(1);
         change(&mut config);
         let running = Running::start(&config).await.unwrap();
         let demo = demo::seed(running.services.desk(), None).await.unwrap();
@@ -203,7 +203,7 @@ impl World {
         self.backend("vendor", proto::BackendKind::Openai, base_url, profile).await;
     }
 
-    async fn backend(
+    pub(crate) async fn backend(
         &self,
         alias: &str,
         kind: proto::BackendKind,

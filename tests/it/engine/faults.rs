@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bursar::{
-    budget::{Engine, Error, Verdict, command::Ended, late, reaper},
+    budget::{Engine, Error, Lanes, Verdict, command::Ended, late, reaper},
     domain::{
         charge::Split,
         entry::EntryKind,
@@ -203,7 +203,7 @@ async fn a_command_that_cannot_be_written_fails_alone() {
 async fn a_full_queue_says_so_at_once() {
     let world = World::new();
     // Nobody works the lanes.
-    let (engine, _lanes) = Engine::new(&world.store, &world.clock, 1);
+    let (engine, _lanes) = Engine::new(&world.store, &world.clock, Lanes::of(1));
     let limits = world.money(UNIT).await;
     let mut calls = JoinSet::new();
     for _ in 0..5_000 {

@@ -2,8 +2,8 @@
 
 mod faults;
 mod first;
+mod late;
 mod offers;
-mod plans;
 mod races;
 mod rule;
-mod world;
+pub(crate) mod world;

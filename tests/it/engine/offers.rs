@@ -49,6 +49,7 @@ proptest! {
         tokens in proptest::option::of(0_i64..3_000),
     ) {
         let offer = Offer {
+            route: None,
             terms: Terms { fx, ..terms() },
             size: Size::Clampable {
                 prompt_tokens: prompt,

@@ -98,6 +98,7 @@ async fn fifty_at_once_share_what_there_is() {
     // Room for two and a half.
     let limits = world.money(UNIT / 100).await;
     let offer = Offer {
+        route: None,
         terms: terms(),
         size: Size::Clampable {
             prompt_tokens: 100,
@@ -146,8 +147,12 @@ async fn an_absurd_maximum_is_clamped_to_the_room() {
         answer_price: Price::FREE,
         answer_tokens: 999_999_999,
     };
-    let it =
-        held(engine.hold(world.order_of(&limits, Offer { terms: terms(), size })).await.unwrap());
+    let it = held(
+        engine
+            .hold(world.order_of(&limits, Offer { terms: terms(), route: None, size }))
+            .await
+            .unwrap(),
+    );
     assert_eq!(it.answer_tokens, 900);
     assert_eq!(it.clamped_by.unwrap().limit, 1_000);
 }

@@ -124,7 +124,7 @@ impl Real {
         let limits = on.iter().map(|it| self.keys[*it]).collect();
         let ask = Ask {
             calls: 1,
-            offers: vec![Offer { terms: terms(), size }],
+            offers: vec![Offer { terms: terms(), route: None, size }],
             limits,
             reserve: None,
             kept: Vec::new(),
@@ -136,6 +136,7 @@ impl Real {
             attempt: 1,
             parties: self.parties,
             terms: terms(),
+            route: None,
             need: grant.need,
             limits: grant.limits,
             reserved_by_host: false,

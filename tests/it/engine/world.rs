@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bursar::{
     budget::{
-        Engine, Held, Order, Verdict, command::Ended, decide::Ask, offer::Offer, offer::Size,
+        Engine, Held, Lanes, Order, Verdict, command::Ended, decide::Ask, offer::Offer, offer::Size,
     },
     clock::Clock,
     domain::{
@@ -83,7 +83,7 @@ impl World {
 
     /// An engine of its own, as another replica would have it.
     pub(crate) fn engine(&self) -> Engine {
-        let (engine, lanes) = Engine::new(&self.store, &self.clock, 1);
+        let (engine, lanes) = Engine::new(&self.store, &self.clock, Lanes::of(1));
         for lane in lanes {
             tokio::spawn(lane.run());
         }
@@ -145,7 +145,7 @@ impl World {
     /// An order for a fixed amount.
     pub(crate) fn order(&self, limits: &[LimitKey], money: i64, tokens: u64) -> Order {
         let size = Size::Fixed { money: Amount::from_nanos(money), tokens };
-        self.order_of(limits, Offer { terms: terms(), size })
+        self.order_of(limits, Offer { terms: terms(), route: None, size })
     }
 
     pub(crate) fn order_of(&self, limits: &[LimitKey], offer: Offer) -> Order {

@@ -98,7 +98,7 @@ async fn hold(
         parties,
         ask: Ask {
             calls: 1,
-            offers: vec![Offer { terms, size }],
+            offers: vec![Offer { terms, route: None, size }],
             limits: limits.iter().map(|it| it.key).collect(),
             reserve: None,
             kept: Vec::new(),

@@ -2,6 +2,8 @@
 //! a running broker.
 
 mod broker;
+pub(crate) mod proxy;
+pub(crate) mod replicas;
 mod temp;
 pub(crate) mod vendor;
 
@@ -39,6 +41,20 @@ pub(crate) fn database() -> TestDb {
     TestDb { url: cluster().url(&name), name }
 }
 
+impl TestDb {
+    /// A go-between on the way to it, and the URL that leads through.
+    pub(crate) async fn behind_proxy(&self) -> (proxy::Proxy, String) {
+        let proxy = proxy::Proxy::to(cluster().socket_dir().to_owned()).await;
+        let url = proxy.url(&self.name);
+        (proxy, url)
+    }
+}
+
+/// Whether the sweeps that take minutes are wanted.
+pub(crate) fn long() -> bool {
+    std::env::var_os("BURSAR_LONG").is_some_and(|it| it == "1")
+}
+
 impl Drop for TestDb {
     fn drop(&mut self) {
         // Whatever is still connected is of this test.
@@ -51,7 +67,11 @@ fn cluster() -> &'static Cluster {
     &CLUSTER
         .get_or_init(|| {
             let dir = TempDir::new("cluster");
-            let settings = [("max_connections", "400"), ("autovacuum", "off")];
+            let settings = [
+                ("max_connections", "400"),
+                ("autovacuum", "off"),
+                ("log_line_prefix", "%m [%p] %d "),
+            ];
             let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
             let options =
                 Options { durable: false, settings: settings.into(), ..Options::new(dir.path()) };

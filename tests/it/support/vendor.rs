@@ -121,6 +121,11 @@ impl Vendor {
         asked[0].clone()
     }
 
+    /// The bodies of all requests so far.
+    pub(crate) fn bodies(&self) -> Vec<Bytes> {
+        self.told.asked.lock().unwrap().iter().map(|it| it.body.clone()).collect()
+    }
+
     /// How many answers are being sent at the moment.
     pub(crate) fn streaming(&self) -> usize {
         self.told.streaming.load(Ordering::SeqCst)

@@ -5,7 +5,10 @@ use super::{
     money, name,
 };
 use crate::{
-    call::{Charge, MessageResult, Reply, Routed},
+    call::{
+        Charge, MessageResult, Reply, Routed,
+        explain::{Candidate, Explained},
+    },
     domain::{
         ids::TenantId,
         message::{Block, ToolUse},
@@ -31,6 +34,39 @@ pub fn to_wire(it: Reply, tenant: TenantId, currency: Currency) -> proto::Create
         call: it.call.map_or_else(String::new, |it| it.to_string()),
         refusal: it.refusal.map(refusal),
         landing: it.is_landing,
+    }
+}
+
+/// An explanation for the wire.
+pub fn explained(
+    it: Explained,
+    tenant: TenantId,
+    currency: Currency,
+) -> proto::ExplainRouteResponse {
+    let rejection = |(alias, reason)| proto::RouteRejection { alias, reason };
+    proto::ExplainRouteResponse {
+        outcome: outcome(it.outcome).into(),
+        candidates: it.candidates.into_iter().map(|it| candidate(it, currency)).collect(),
+        rejected: it.rejected.into_iter().map(rejection).collect(),
+        limit: it.limit.map(|it| limit_status(&it, tenant)),
+        left: it.left.map(|it| left_to_wire(&it, currency)),
+        landing: it.is_landing,
+        refusal: it.refusal.map(refusal),
+    }
+}
+
+fn candidate(it: Candidate, currency: Currency) -> proto::RouteCandidate {
+    let tokens = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+    let Candidate { alias, model, backend, reasons, .. } = it;
+    proto::RouteCandidate {
+        alias,
+        model,
+        backend,
+        reasons,
+        prompt_tokens: tokens(it.prompt_tokens),
+        max_tokens: tokens(it.answer_tokens),
+        hold: Some(money::to_wire(it.hold, currency)),
+        chosen: it.is_chosen,
     }
 }
 

@@ -1,0 +1,3 @@
+//! What is known of models and backends.
+
+mod breaker;
