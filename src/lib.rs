@@ -19,5 +19,6 @@ pub mod proto;
 pub mod routing;
 pub mod store;
 pub mod tasks;
+pub mod tokens;
 pub mod transport;
 pub mod vault;

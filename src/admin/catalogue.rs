@@ -10,13 +10,13 @@ use crate::{
         fault::Fault,
         fx::AHEAD_DAYS_MAX,
         ids::{BackendId, PriceVersionId},
-        model::{Backend, Model},
+        model::{Backend, Bounding, Model},
         period::days_since,
         price::Prices,
     },
     identity::OperatorCaller,
     store::{
-        self, Tx,
+        self, Tx, bounds,
         catalogue::{self as rows, FxRate},
     },
 };
@@ -99,6 +99,7 @@ pub(super) fn model(
         intelligence: draft.intelligence,
         speed: draft.speed,
         price: Some(price),
+        bound: Bounding::new(draft.tokenizer, &draft.vendor_model),
     }
 }
 
@@ -132,6 +133,24 @@ pub async fn set_price(
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
     rows::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
+    let changed = offered(&mut tx, right, id.uuid()).await?;
+    store::commit(tx).await?;
+    desk.catalogue.forget(tenant);
+    Ok(changed)
+}
+
+/// Takes a model into use again whose bound has failed; `fine`: relies on its vocabulary
+/// and its maker's formulas again.
+pub async fn resume_model(
+    desk: Desk<'_>,
+    right: &OperatorCaller,
+    (alias, fine): (String, bool),
+) -> Result<Offered, Fault> {
+    let tenant = right.tenant.id;
+    let mut tx = desk.store.report_tx(tenant).await?;
+    let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
+    let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
+    bounds::resume(&mut tx, tenant, (id, fine)).await?;
     let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);

@@ -19,6 +19,7 @@ use crate::{
         money::{Amount, Currency},
         price::{Price, Prices},
         tenant::Tenant,
+        vocabulary::Tokenizer,
     },
     identity::{Key, ensure_host, issue},
     store::{
@@ -204,6 +205,7 @@ fn draft(
         tools: true,
         image_tokens_max: 1_500,
         audio_tokens_max: 0,
+        tokenizer: Tokenizer::Auto,
         intelligence,
         speed,
         prices,

@@ -13,7 +13,7 @@ use uuid::Uuid;
 pub use access::{NewCredential, create_credential, credentials, revoke_credential};
 pub use budgets::{Standing, budgets, create_budget, delete_budget};
 pub use catalogue::{
-    Offered, backends, create_backend, create_model, models, set_fx_rate, set_price,
+    Offered, backends, create_backend, create_model, models, resume_model, set_fx_rate, set_price,
 };
 pub use directory::{Named, create_server, create_user, servers, users};
 pub use grants::{Listed, create_grant, grants, revoke_grant};

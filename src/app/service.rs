@@ -12,7 +12,7 @@ use crate::{
         Broker,
         replay::{self, Requests},
     },
-    catalogue::{self, Catalogue, Connections},
+    catalogue::{self, Catalogue, Connections, bounds},
     clock::Clock,
     config::Config,
     domain::fault::chain,
@@ -92,6 +92,7 @@ impl Running {
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
+        duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
@@ -155,12 +156,16 @@ impl Running {
             self.doors.shutdown().await;
         }
         self.duties.shutdown().await;
-        let Services { store, engine, .. } = self.services;
+        let Services { store, engine, catalogue, .. } = self.services;
         let paid = tokio::time::timeout(left(CLOSING / 2), owed::pay(&store, &clock, &engine));
         if !matches!(paid.await, Ok(Ok(_))) {
             tracing::error!(owed = engine.owed(), "settlements were left to the reaper");
         }
         drop(engine);
+        let last = tokio::time::timeout(left(CLOSING / 2), bounds::write(&store, &catalogue));
+        if !matches!(last.await, Ok(Ok(()))) {
+            tracing::warn!("the last counts of prompts were not written");
+        }
         let answered = async { while self.lanes.join_next().await.is_some() {} };
         if tokio::time::timeout(left(CLOSING / 4).max(CLOSING), answered).await.is_err() {
             self.lanes.shutdown().await;

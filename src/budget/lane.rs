@@ -194,11 +194,16 @@ impl Lane {
         let mut locked = self.connection.lock(tenants, keys).await?;
         // First the locks, then a new statement: one that began before the unknown
         // commit would not see it.
-        let open = locked.open_holds(&hold_ids(commands, !uncertain.is_empty())).await?;
+        let ids = hold_ids(commands, !uncertain.is_empty());
+        let mut open = locked.open_holds(&ids).await?;
         if let Some((earlier, at)) = written(&mut locked, uncertain, commands, &open).await? {
             // A failure to let go only costs the connection.
             locked.release().await.ok();
             return Ok((earlier, Some(at)));
+        }
+        if !uncertain.is_empty() {
+            // A pause may have been so long that the hold came and went meanwhile.
+            open.ended = locked.ended(&ids).await?;
         }
         let book: Book = locked.limits.iter().map(|it| (it.key, it.clone())).collect();
         self.known.extend(locked.limits.drain(..).map(|it| (it.key, it)));
@@ -206,7 +211,13 @@ impl Lane {
         let batch = plan.batch(commands);
         if batch.holds.is_empty() && batch.ends.is_empty() {
             drop(batch);
-            locked.release().await?;
+            if uncertain.is_empty() {
+                locked.release().await?;
+            } else {
+                // What is refused now must not be carried out by an earlier try.
+                locked.fence(keys).await?;
+                self.known.retain(|key, _| !keys.contains(key));
+            }
             return Ok((plan, None));
         }
         match locked.write(&batch).await {
@@ -285,6 +296,8 @@ fn answer_hold(
         }
         (Decided::Deny(Denial::Short(it)), _) => Ok(Verdict::Short(*it)),
         (Decided::Deny(Denial::Closed(it)), _) => Ok(Verdict::Closed(*it)),
+        // It came and went before anybody heard of it.
+        (Decided::Gone, _) => Err(Error::Store(store::Error::Stale)),
         (_, _) => Err(Error::LimitMissing),
     };
     match command.reply.send(verdict) {

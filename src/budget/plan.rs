@@ -58,6 +58,9 @@ pub(super) fn plan(book: Book, commands: &[Command], seen: Seen<'_>) -> Plan {
                     Decided::Gone
                 }
             }
+            Command::Hold(it) if seen.is_some_and(|seen| seen.ended.contains(&it.order.id)) => {
+                Decided::Gone
+            }
             Command::Hold(it) => match decide::hold(&mut after, &it.order.ask, now) {
                 Err(denial) => Decided::Deny(denial),
                 Ok(grant) => {

@@ -55,7 +55,7 @@ pub(super) async fn written(
 /// When a batch of unknown outcome was committed, if it was. It is written whole or
 /// not at all: all its holds are there, as they were decided then, and all that it ends
 /// are not. Nobody but us knows the holds yet, so one speaks for all; without one
-/// somebody else may have ended the same holds, but hardly with the same booking.
+/// somebody else may have ended some of the same holds, so each end has to be as decided.
 async fn when_written(
     locked: &mut Locked<'_>,
     earlier: &Plan,
@@ -63,7 +63,7 @@ async fn when_written(
     open: &Open,
 ) -> Result<Option<Timestamp>, store::Error> {
     let mut taken_at = None;
-    let mut ended = None;
+    let mut ended = Vec::new();
     for (command, decided) in commands.iter().zip(&earlier.decided) {
         match (command, decided) {
             (Command::Hold(it), Decided::Take(hold, _)) => match open.holds.get(&it.order.id) {
@@ -74,12 +74,18 @@ async fn when_written(
                 if open.holds.contains_key(&it.hold.id) {
                     return Ok(None);
                 }
-                ended = Some((it, booking));
+                ended.push((it, booking));
             }
             (Command::Hold(_) | Command::End(_), _) => {}
         }
     }
-    let Some((end, booking)) = ended.filter(|_| taken_at.is_none()) else { return Ok(taken_at) };
-    let is_ours = locked.is_booked(&end.hold, end.kind, booking).await?;
-    Ok(is_ours.then_some(open.now))
+    if taken_at.is_some() || ended.is_empty() {
+        return Ok(taken_at);
+    }
+    for (end, booking) in ended {
+        if !locked.is_booked(&end.hold, end.kind, booking).await? {
+            return Ok(None);
+        }
+    }
+    Ok(Some(open.now))
 }

@@ -79,7 +79,7 @@ pub async fn explain(broker: &Broker, request: Request) -> Result<Explained, Fau
 
 async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
     let admitted = admission::admit(broker, request, Made::Forgotten).await?;
-    let rejected = route::rejected(broker, &admitted, REJECTED_MAX).await?;
+    let (admitted, rejected) = route::rejected(broker, admitted, REJECTED_MAX).await?;
     let standing = admitted.standing.clone();
     let left = Some(envelope::left(&standing.envelope.life, &standing.limits, standing.now));
     let nobody = Explained {

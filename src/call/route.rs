@@ -10,10 +10,10 @@ use crate::{
     budget::offer::{Offer, Size},
     catalogue::{Snapshot, connections::Connection},
     domain::{
-        estimate::prompt_tokens_max, fault::Fault, fx::FxQuote, hold::Terms, model::Model,
-        outcome::Refusal,
+        estimate::Measured, fault::Fault, fx::FxQuote, hold::Terms, model::Model, outcome::Refusal,
     },
     routing::{self, Candidate, Question},
+    tokens,
 };
 
 /// Models looked at for one call, the first choice among them.
@@ -44,6 +44,8 @@ pub(super) struct Way {
     pub(super) connection: Connection,
     pub(super) offer: Offer,
     pub(super) prompt_tokens: u64,
+    /// Whether that trusts more than bytes and declared maxima.
+    pub(super) is_fine: bool,
     pub(super) reasons: Vec<String>,
     /// Whether it is for demonstrations alone.
     pub(super) is_demonstration: bool,
@@ -55,7 +57,8 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
     let fx = catalogue.quote(caller.currency, &broker.clock).ok_or(Refusal::NoModel)?;
-    let choice = asking(broker, &admitted, |question| {
+    let (admitted, measured) = measure(admitted, &catalogue).await?;
+    let choice = asking(broker, (&admitted, &measured), |question| {
         routing::choose(&catalogue.models, question, CANDIDATES_MAX)
     });
     let has_landing = admitted.standing.envelope.allowance.landing.is_some();
@@ -64,7 +67,9 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
         if ways.len() == OFFERS_MAX {
             break;
         }
+        let is_fine = measured.bound(candidate.model).is_ok_and(|it| it.is_fine);
         let way = way(broker, &catalogue, candidate, (fx, has_landing));
+        let way = way.map(|it| Way { is_fine, ..it });
         ways.extend(way.filter(|it| ways.first().is_none_or(|first| may_follow(first, it))));
     }
     if ways.is_empty() {
@@ -75,12 +80,15 @@ pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed
 }
 
 /// What is asked of routing for a request.
-fn asking<T>(broker: &Broker, admitted: &Admitted, ask: impl FnOnce(&Question<'_>) -> T) -> T {
-    let params = &admitted.request.sampling.params;
+fn asking<T>(
+    broker: &Broker,
+    (admitted, measured): (&Admitted, &Measured),
+    ask: impl FnOnce(&Question<'_>) -> T,
+) -> T {
     ask(&Question {
-        params,
+        params: &admitted.request.sampling.params,
         allowed: &admitted.standing.grant.models,
-        bounds: &|model| prompt_tokens_max(params, model),
+        bounds: &|model| measured.bound(model),
         health: &|model| broker.health.is_open(&broker.clock, model.backend, model.id),
     })
 }
@@ -88,14 +96,18 @@ fn asking<T>(broker: &Broker, admitted: &Admitted, ask: impl FnOnce(&Question<'_
 /// At most `most` of the models that may not answer, by alias, and why.
 pub(super) async fn rejected(
     broker: &Broker,
-    admitted: &Admitted,
+    admitted: Admitted,
     most: usize,
-) -> Result<Vec<(String, String)>, Fault> {
+) -> Result<(Admitted, Vec<(String, String)>), Fault> {
     let tenant = admitted.request.caller.tenant;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, tenant).await?;
-    let rejected =
-        asking(broker, admitted, |question| routing::rejections(&catalogue.models, question, most));
-    Ok(rejected.into_iter().map(|(alias, why)| (alias.to_owned(), why.to_string())).collect())
+    let (admitted, measured) = measure(admitted, &catalogue).await?;
+    let rejected = asking(broker, (&admitted, &measured), |question| {
+        routing::rejections(&catalogue.models, question, most)
+    });
+    let rejected = rejected.into_iter().map(|(alias, why)| (alias.to_owned(), why.to_string()));
+    let rejected = rejected.collect();
+    Ok((admitted, rejected))
 }
 
 /// After the first choice only those follow that are no dearer: neither less room nor a
@@ -144,10 +156,26 @@ fn way(
         connection: broker.connections.to(backend)?,
         offer: Offer { terms, route: Some(in_words(&reasons)), size },
         prompt_tokens,
+        is_fine: false,
         reasons,
         is_demonstration,
         rests_until: None,
     })
+}
+
+/// Measures the prompt once for all models; a long one where no other call waits for it.
+async fn measure(admitted: Admitted, catalogue: &Snapshot) -> Result<(Admitted, Measured), Fault> {
+    let vocabularies = catalogue.vocabularies.clone();
+    let is_slow = tokens::is_slow(&admitted.request.sampling.params, &vocabularies);
+    let work = move || {
+        let measured = tokens::measure(&admitted.request.sampling.params, &vocabularies);
+        (admitted, measured)
+    };
+    if !is_slow {
+        return Ok(work());
+    }
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| Fault::Internal)
 }
 
 /// Models there are, and each has failed a moment ago.

@@ -17,6 +17,7 @@ use crate::{
         entry::{Booking, EntryKind, Truth},
         hold::Hold,
         limit::Limit,
+        model::Record,
     },
 };
 
@@ -39,6 +40,7 @@ pub(super) struct Settled {
 
 pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
     let (kind, truth) = truth(&answered);
+    compare(broker, &answered);
     let Answered { held: HeldCall { attempt, hold, slot, limits: fresh }, answer, failure, .. } =
         answered;
     let mut limits = attempt.admitted.standing.limits.clone();
@@ -55,6 +57,17 @@ pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
     overlay(&mut limits, fresh);
     let now = broker.clock.now();
     Settled { attempt, answer, failure, truth, booking, limits, pending, now }
+}
+
+/// Remembers what the backend counted of the prompt against what was held for it.
+fn compare(broker: &Broker, answered: &Answered) {
+    let way = &answered.held.attempt.way;
+    let actual = answered.answer.usage.prompt_count(way.model.context_tokens);
+    if let Some(actual) = actual {
+        let record = Record::of(way.prompt_tokens, actual, broker.clock.now());
+        let tenant = answered.held.attempt.admitted.request.caller.tenant;
+        broker.catalogue.bounds.saw((tenant, way.model.id), way.is_fine, record);
+    }
 }
 
 /// Ends the hold. What that moved, and the limits that it moved; none when

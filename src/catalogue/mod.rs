@@ -1,6 +1,7 @@
 //! What can be asked and at what price: a tenant's models, backends and rate, as
 //! they stood at most two seconds ago.
 
+pub mod bounds;
 pub mod breaker;
 pub mod connections;
 pub mod health;
@@ -11,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+pub use bounds::Bounds;
 pub use connections::Connections;
 pub use health::Health;
 
@@ -24,6 +26,7 @@ use crate::{
         model::{Backend, BackendKind, Model},
         money::Currency,
         period::days_since,
+        vocabulary::Vocabulary,
     },
     store::{
         self, Store,
@@ -60,6 +63,8 @@ pub struct Snapshot {
     pub backends: Vec<Backend>,
     /// The newest rate.
     pub fx: Option<FxRate>,
+    /// The vocabularies that the models count text in.
+    pub vocabularies: Vec<Vocabulary>,
 }
 
 /// Snapshots, and when each was read.
@@ -69,6 +74,8 @@ type Known = HashMap<TenantId, (Instant, Arc<Snapshot>)>;
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
     known: Arc<Mutex<Known>>,
+    /// What backends counted against what was held for.
+    pub bounds: Bounds,
 }
 
 impl Catalogue {
@@ -87,7 +94,9 @@ impl Catalogue {
         let models = catalogue::models(&mut tx, tenant, (None, ROWS_MAX)).await?;
         let backends = catalogue::backends(&mut tx, tenant, (None, ROWS_MAX)).await?;
         let fx = catalogue::fx_rate(&mut tx, tenant).await?;
-        let snapshot = Arc::new(Snapshot { models: listed(models, &backends), backends, fx });
+        let vocabularies = vocabularies(&models);
+        let models = listed(models, &backends);
+        let snapshot = Arc::new(Snapshot { models, backends, fx, vocabularies });
         store::commit(tx).await?;
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= TENANTS_MAX {
@@ -108,6 +117,11 @@ impl Catalogue {
         let age = clock.monotonic().saturating_duration_since(*read_at);
         (age < FRESH).then(|| Arc::clone(snapshot))
     }
+}
+
+fn vocabularies(models: &[Model]) -> Vec<Vocabulary> {
+    let is_used = |it: &Vocabulary| models.iter().any(|of| of.bound.vocabulary() == Some(*it));
+    Vocabulary::ALL.into_iter().filter(is_used).collect()
 }
 
 fn listed(models: Vec<Model>, backends: &[Backend]) -> Vec<Listed> {

@@ -57,6 +57,9 @@ impl Allowance {
 }
 
 impl Listing {
+    /// As many as can be listed.
+    pub(super) const ALL: Self = Self { limit: 10_000 };
+
     /// Reads pages until there are enough, or no more. `page` is given a page's
     /// size and token and returns its items and the next token.
     pub(super) async fn collect<T, F>(

@@ -6,8 +6,8 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, Posting, Price, Server,
-    Tenant, User,
+    Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, ModelBounds, Posting,
+    Price, Server, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -133,6 +133,21 @@ pub(super) fn model(it: &Model) -> Record {
         .with("intelligence", it.intelligence)
         .with("speed", it.speed)
         .with("price", it.price.as_ref().map(price))
+        .with("tokenizer", it.tokenizer.clone())
+        .with("counted_by", it.bounds.as_ref().map(|it| it.counted_by.clone()))
+        .with("counted_calls", it.bounds.as_ref().map(|it| it.calls))
+        .with("held_tokens", it.bounds.as_ref().map(|it| it.held_tokens))
+        .with("actual_tokens", it.bounds.as_ref().map(|it| it.actual_tokens))
+        .with("held_to_actual", bound_text(it, |it| &it.held_to_actual))
+        .with("held_to_actual_least", bound_text(it, |it| &it.held_to_actual_least))
+        .with("bound_failures", it.bounds.as_ref().map(|it| it.failures))
+        .with("last_bound_failure", bound_text(it, |it| &it.last_failure_time))
+        .with("coarse", it.bounds.as_ref().map(|it| it.coarse))
+        .with("suspended", it.bounds.as_ref().map(|it| it.suspended))
+}
+
+fn bound_text(it: &Model, of: fn(&ModelBounds) -> &String) -> Value {
+    it.bounds.as_ref().map_or(Value::Null, |it| Value::text_or_null(of(it)))
 }
 
 fn price(it: &Price) -> Record {

@@ -9,6 +9,7 @@ use super::{
     money::{Amount, Currency},
     period::Period,
     price::Prices,
+    vocabulary::Tokenizer,
 };
 
 /// An allowance with parts left out.
@@ -141,6 +142,8 @@ pub struct Model {
     pub image_tokens_max: u64,
     /// The most tokens that one audio clip counts; 0: it takes none.
     pub audio_tokens_max: u64,
+    /// How its text is counted.
+    pub tokenizer: Tokenizer,
     /// 0 to 100.
     pub intelligence: u8,
     /// 0 to 100.

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{
     ids::{BackendId, ModelId, PriceVersionId},
     price::Prices,
+    vocabulary::{Published, Tokenizer, Vocabulary},
 };
 
 /// A priced thing that a backend serves.
@@ -34,6 +35,94 @@ pub struct Model {
     pub speed: u8,
     /// What it costs now; none: unknown, so never used.
     pub price: Option<(PriceVersionId, Prices)>,
+    /// How its prompts are bounded.
+    pub bound: Bounding,
+}
+
+/// How prompts are bounded on a model, and how that went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounding {
+    /// What the operator wants.
+    pub tokenizer: Tokenizer,
+    /// What is published of it.
+    pub published: Published,
+    /// How much of that is still relied on.
+    pub trust: Trust,
+    /// What was held for against what was counted.
+    pub record: Record,
+}
+
+/// How much is relied on to bound a model's prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Trust {
+    /// Its vocabulary and its maker's formulas.
+    #[default]
+    Fine,
+    /// Bytes and declared maxima: a finer bound failed.
+    Coarse,
+    /// Nothing: that failed too. It is not used until an operator says so.
+    Suspended,
+}
+
+/// Prompts that a backend counted, against what was held for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Record {
+    /// Calls with a count that can be.
+    pub calls: u64,
+    /// Prompt tokens held for them.
+    pub held: u64,
+    /// Prompt tokens counted.
+    pub actual: u64,
+    /// The most counted of a thousand held: more than a thousand is a failure.
+    pub worst_permille: u64,
+    /// Counts above the bound.
+    pub failures: u64,
+    /// When the last of them was.
+    pub last_failure: Option<jiff::Timestamp>,
+}
+
+impl Record {
+    /// Of one prompt, held for so many tokens, that counted so many.
+    pub fn of(held: u64, actual: u64, now: jiff::Timestamp) -> Self {
+        let failed = actual > held;
+        Self {
+            calls: 1,
+            held,
+            actual,
+            worst_permille: actual.saturating_mul(1_000).div_ceil(held.max(1)),
+            failures: failed.into(),
+            last_failure: failed.then_some(now),
+        }
+    }
+
+    /// Both together.
+    pub fn and(&self, other: &Self) -> Self {
+        Self {
+            calls: self.calls.saturating_add(other.calls),
+            held: self.held.saturating_add(other.held),
+            actual: self.actual.saturating_add(other.actual),
+            worst_permille: self.worst_permille.max(other.worst_permille),
+            failures: self.failures.saturating_add(other.failures),
+            last_failure: self.last_failure.max(other.last_failure),
+        }
+    }
+}
+
+impl Bounding {
+    /// As an operator wants it, with nothing seen yet.
+    pub fn new(tokenizer: Tokenizer, vendor_model: &str) -> Self {
+        let published = Published::of(vendor_model);
+        Self { tokenizer, published, trust: Trust::Fine, record: Record::default() }
+    }
+
+    /// The vocabulary to count in; none: bytes.
+    pub const fn vocabulary(&self) -> Option<Vocabulary> {
+        match self.tokenizer {
+            Tokenizer::Auto => self.published.vocabulary,
+            Tokenizer::Bytes => None,
+            Tokenizer::Exact(it) => Some(it),
+        }
+    }
 }
 
 /// What kind of endpoint a backend is.

@@ -80,6 +80,18 @@ impl ReportedUsage {
     pub const UNKNOWN: Self =
         Self { input: None, cache_read: None, cache_write: None, output: None, reasoning: None };
 
+    /// The prompt tokens of a claim that can be judged by the prompt alone: known, above
+    /// zero, and no more than the model can hold. More than the bound of them is either a
+    /// lie or a bound that fails.
+    pub fn prompt_count(&self, context_tokens: u64) -> Option<u64> {
+        let classes = [self.input, self.cache_read, self.cache_write];
+        let sum = classes
+            .into_iter()
+            .flatten()
+            .try_fold(0_u64, |sum, it| u64::try_from(it).ok().and_then(|it| sum.checked_add(it)))?;
+        (1..=context_tokens).contains(&sum).then_some(sum)
+    }
+
     /// The claim as a usage: `None` when it says too little to be booked, an
     /// error when it cannot be true.
     ///

@@ -12,7 +12,11 @@ use std::{
 use crate::{
     catalogue::{Listed, breaker::Open},
     domain::{
-        estimate::Unbounded, ids::PriceVersionId, model::Model, price::Prices, request::Params,
+        estimate::{PromptBound, Unbounded},
+        ids::PriceVersionId,
+        model::Model,
+        price::Prices,
+        request::Params,
     },
 };
 
@@ -23,7 +27,7 @@ pub struct Question<'a> {
     /// The grant's aliases; none: all of the tenant's.
     pub allowed: &'a [String],
     /// The bound of the prompt in a model's tokens.
-    pub bounds: &'a dyn Fn(&Model) -> Result<u64, Unbounded>,
+    pub bounds: &'a dyn Fn(&Model) -> Result<PromptBound, Unbounded>,
     /// Why a model is left alone for now, if it is.
     pub health: &'a dyn Fn(&Model) -> Option<Open>,
 }
@@ -60,6 +64,8 @@ pub enum Rejection {
     NoImages,
     /// It takes no audio.
     NoAudio,
+    /// It counted more tokens than its safest bound, and no operator has looked at it yet.
+    Suspended,
     /// The prompt is longer than its context.
     TooLong,
     /// It is left alone for so long, since it failed.
@@ -148,20 +154,19 @@ fn fit<'a>(
     if !params.tools.is_empty() && !model.tools {
         return Err(Rejection::NoTools);
     }
-    let prompt_tokens = (question.bounds)(model).map_err(|it| match it {
+    let bound = (question.bounds)(model).map_err(|it| match it {
         Unbounded::Image => Rejection::NoImages,
         Unbounded::Audio => Rejection::NoAudio,
+        Unbounded::Suspended => Rejection::Suspended,
     })?;
-    // The bound counts bytes, of which a token has several as a rule: only a prompt
-    // that would be too long at eight bytes a token is certainly too long.
-    if prompt_tokens / 8 >= model.context_tokens {
+    if bound.least >= model.context_tokens {
         return Err(Rejection::TooLong);
     }
     if let Some(open) = (question.health)(model) {
         return Err(Rejection::Failing(open.again_in));
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
-    Ok(Fit { listed, version, prices, prompt_tokens, answer_tokens })
+    Ok(Fit { listed, version, prices, prompt_tokens: bound.most, answer_tokens })
 }
 
 impl Rejection {
@@ -173,6 +178,7 @@ impl Rejection {
             Self::NoTools => "without tools",
             Self::NoImages => "without images",
             Self::NoAudio => "without audio",
+            Self::Suspended => "suspended",
             Self::TooLong => "too short for the prompt",
             Self::Failing(_) => "failing",
         }
@@ -187,6 +193,9 @@ impl fmt::Display for Rejection {
             Self::NoTools => f.write_str("it cannot call tools"),
             Self::NoImages => f.write_str("it takes no images"),
             Self::NoAudio => f.write_str("it takes no audio"),
+            Self::Suspended => {
+                f.write_str("it is suspended: it counted more tokens than a prompt can have")
+            }
             Self::TooLong => f.write_str("the prompt is longer than its context"),
             Self::Failing(time) => {
                 write!(f, "it failed and is left alone for {} s", time.as_secs().max(1))

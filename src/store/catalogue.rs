@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{Error, batch::signed, instant::Day};
+use super::{Error, batch::signed, bounds, instant::Day};
 use crate::domain::{
     ids::{BackendId, FxRateId, ModelId, PriceVersionId, TenantId},
     model::{Backend, BackendKind, Model, Profile},
@@ -126,8 +126,11 @@ const fn kind_word(kind: BackendKind) -> &'static str {
 
 /// Models, each with the price in effect now.
 const SELECT_MODEL: &str =
-    "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request
+    "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request,
+         b.calls, b.held_tokens, b.actual_tokens, b.worst_permille, b.failures, b.last_failure_at,
+         b.coarse_at, b.suspended_at
      from models m
+     left join model_bounds b on b.tenant_id = m.tenant_id and b.model_id = m.model_id
      left join lateral (
          select * from price_versions p
          where p.tenant_id = m.tenant_id and p.model_id = m.model_id and p.effective_at <= now()
@@ -199,8 +202,8 @@ pub(crate) async fn add_model(
 ) -> Result<(), Error> {
     sqlx::query(
         "insert into models (tenant_id, model_id, alias, backend_id, vendor_model, context_tokens,
-            max_output_tokens, tools, image_tokens_max, audio_tokens_max, intelligence, speed)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
+            max_output_tokens, tools, image_tokens_max, audio_tokens_max, intelligence, speed, tokenizer)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
     )
     .bind(tenant.uuid())
     .bind(it.id.uuid())
@@ -214,6 +217,7 @@ pub(crate) async fn add_model(
     .bind(signed(it.audio_tokens_max))
     .bind(i16::from(it.intelligence))
     .bind(i16::from(it.speed))
+    .bind(it.bound.tokenizer.word())
     .execute(connection)
     .await?;
     Ok(())
@@ -241,6 +245,7 @@ fn model(row: &PgRow) -> Result<Model, Error> {
             Some(id) => Some((id.into(), prices(row)?)),
             None => None,
         },
+        bound: bounds::bounding(row)?,
     })
 }
 
@@ -340,7 +345,7 @@ pub(crate) async fn add_fx_rate(
     Ok(())
 }
 
-fn unsigned(it: i64, name: &'static str) -> Result<u64, Error> {
+pub(super) fn unsigned(it: i64, name: &'static str) -> Result<u64, Error> {
     it.try_into().map_err(|_| Error::Unreadable(name))
 }
 

@@ -1,6 +1,8 @@
 //! Rows of `entries`: what was booked of a hold, and later truths beside it. The
 //! entries that resolve holds are written by a lane's batch.
 
+use std::collections::BTreeSet;
+
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -77,6 +79,24 @@ fn resolved(row: &PgRow, tenant: TenantId) -> Result<Resolved, Error> {
         limits: limits(row, tenant)?,
         charged: row.try_get("charged")?,
     })
+}
+
+/// The holds among these that an entry has resolved.
+pub(crate) async fn ended(
+    connection: &mut PgConnection,
+    ids: &[(TenantId, HoldId)],
+) -> Result<BTreeSet<HoldId>, Error> {
+    let (tenants, holds): (Vec<Uuid>, Vec<Uuid>) =
+        ids.iter().map(|(tenant, id)| (tenant.uuid(), id.uuid())).unzip();
+    let found: Vec<Uuid> = sqlx::query_scalar(
+        "select e.entry_id from unnest($1::uuid[], $2::uuid[]) as k (tenant_id, hold_id)
+         join entries e on e.tenant_id = any(array[k.tenant_id]) and e.entry_id = k.hold_id",
+    )
+    .bind(tenants)
+    .bind(holds)
+    .fetch_all(connection)
+    .await?;
+    Ok(found.into_iter().map(HoldId::from).collect())
 }
 
 /// All that is booked of a hold so far.

@@ -46,6 +46,8 @@ pub struct Locked<'c> {
 #[derive(Debug)]
 pub(crate) struct Open {
     pub(crate) holds: BTreeMap<HoldId, OpenHold>,
+    /// Orders that were carried out by a try of unknown outcome, and have ended since.
+    pub(crate) ended: BTreeSet<HoldId>,
     /// Postgres' time once all was locked.
     pub(crate) now: Timestamp,
 }
@@ -137,7 +139,15 @@ impl Locked<'_> {
     /// limits are locked.
     pub(crate) async fn open_holds(&mut self, ids: &[(TenantId, HoldId)]) -> Result<Open, Error> {
         let (holds, now) = in_time(holds::open(&mut self.tx, ids)).await?;
-        Ok(Open { holds, now })
+        Ok(Open { holds, ended: BTreeSet::new(), now })
+    }
+
+    /// The holds among these that have ended.
+    pub(crate) async fn ended(
+        &mut self,
+        ids: &[(TenantId, HoldId)],
+    ) -> Result<BTreeSet<HoldId>, Error> {
+        in_time(entries::ended(&mut self.tx, ids)).await
     }
 
     /// Whether the entry that resolved this hold is of this kind and booking.
@@ -155,6 +165,16 @@ impl Locked<'_> {
     /// until the connection is used again.
     pub(crate) async fn release(self) -> Result<(), Error> {
         in_time(async { Ok(self.tx.rollback().await?) }).await
+    }
+
+    /// Lets the limits go with their revisions moved on, so that nothing that was decided
+    /// on the old ones, and may still be on its way, can take effect any more.
+    pub(crate) async fn fence(mut self, keys: &[LimitKey]) -> Result<(), Error> {
+        in_time(async {
+            limits::move_revisions(&mut self.tx, keys).await?;
+            Ok(self.tx.commit().await?)
+        })
+        .await
     }
 
     /// Writes the batch and commits.

@@ -148,6 +148,25 @@ async fn close(
     Ok(())
 }
 
+/// Changes nothing but the revisions of limits that the caller has locked.
+pub(crate) async fn move_revisions(
+    connection: &mut PgConnection,
+    keys: &[LimitKey],
+) -> Result<(), Error> {
+    let (tenants, ids): (Vec<Uuid>, Vec<Uuid>) =
+        keys.iter().map(|it| (it.tenant.uuid(), it.id.uuid())).unzip();
+    sqlx::query(
+        "update limits l set revision = revision + 1
+         from unnest($1::uuid[], $2::uuid[]) as k (tenant_id, limit_id)
+         where l.tenant_id = any(array[k.tenant_id]) and l.limit_id = k.limit_id",
+    )
+    .bind(tenants)
+    .bind(ids)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
 /// A row as a limit.
 pub(crate) fn limit(row: &PgRow) -> Result<Limit, Error> {
     let envelope: Option<Uuid> = row.try_get("envelope_id")?;

@@ -2,6 +2,7 @@
 //! the caller owns the transaction.
 
 pub mod batch;
+pub mod bounds;
 pub mod budgets;
 pub mod catalogue;
 pub mod entries;

@@ -10,7 +10,7 @@ use crate::{
     client::{Client, Error},
     proto::{
         Backend, BackendKind, BackendProfile, CreateBackendRequest, CreateModelRequest, FxRate,
-        Model, Price, SetFxRateRequest, SetPriceRequest,
+        Model, Price, ResumeModelRequest, SetFxRateRequest, SetPriceRequest,
     },
 };
 
@@ -82,6 +82,19 @@ pub enum ModelAction {
     Create(Box<CreateModel>),
     /// List them, with their prices in USD per million tokens
     List(Listing),
+    /// Show one, with what was held for prompts against what was counted
+    Show {
+        /// Its alias
+        alias: String,
+    },
+    /// Use one again that is suspended, since it counted more than its bound
+    Resume {
+        /// Its alias
+        alias: String,
+        /// Rely on its vocabulary and its maker's formulas again
+        #[arg(long)]
+        fine: bool,
+    },
 }
 
 /// The arguments of `model create`.
@@ -112,6 +125,9 @@ pub struct CreateModel {
     #[arg(long, value_name = "N", default_value_t = 0,
           value_parser = clap::value_parser!(i64).range(0..))]
     audio_tokens_max: i64,
+    /// How text is bounded: auto, bytes, o200k_base or cl100k_base
+    #[arg(long, value_name = "NAME", default_value = "auto")]
+    tokenizer: String,
     /// How able it is, 0 to 100
     #[arg(long, value_name = "N", default_value_t = 50,
           value_parser = clap::value_parser!(i32).range(0..=100))]
@@ -205,6 +221,8 @@ pub(super) async fn model(client: &Client, it: ModelAction) -> Result<Shown, Sto
     let it = match it {
         ModelAction::Create(it) => it,
         ModelAction::List(listing) => return list::models(client, listing).await,
+        ModelAction::Show { alias } => return list::one_model(client, &alias).await,
+        ModelAction::Resume { alias, fine } => return resume(client, alias, fine).await,
     };
     let model = Model {
         name: String::new(),
@@ -219,10 +237,18 @@ pub(super) async fn model(client: &Client, it: ModelAction) -> Result<Shown, Sto
         intelligence: it.intelligence,
         speed: it.speed,
         price: Some(it.price.into()),
+        tokenizer: it.tokenizer,
+        bounds: None,
     };
     let request = CreateModelRequest { model: Some(model) };
     let made = client.admin().create_model(request).await.map_err(Error::from)?;
     Ok(Shown::One(describe::model(&made.into_inner())))
+}
+
+async fn resume(client: &Client, model: String, fine: bool) -> Result<Shown, Stop> {
+    let request = ResumeModelRequest { model, fine };
+    let resumed = client.admin().resume_model(request).await.map_err(Error::from)?;
+    Ok(Shown::One(describe::model(&resumed.into_inner())))
 }
 
 pub(super) async fn set_price(client: &Client, it: PriceAction) -> Result<Shown, Stop> {

@@ -8,15 +8,25 @@ use crate::{
     client::{Client, Error},
     proto::{
         ListBackendsRequest, ListGrantsRequest, ListModelsRequest, ListServersRequest,
-        ListUsersRequest,
+        ListUsersRequest, Model,
     },
 };
 
 const USERS: &[&str] = &["name", "user"];
 const SERVERS: &[&str] = &["name", "server"];
 const BACKENDS: &[&str] = &["name", "backend", "kind", "base_url", "key_env", "idle_seconds"];
-const MODELS: &[&str] =
-    &["alias", "backend", "vendor_model", "price.input", "price.output", "context_tokens", "tools"];
+const MODELS: &[&str] = &[
+    "alias",
+    "backend",
+    "vendor_model",
+    "price.input",
+    "price.output",
+    "context_tokens",
+    "tools",
+    "held_to_actual",
+    "bound_failures",
+    "suspended",
+];
 const GRANTS: &[&str] =
     &["name", "user", "server", "default_envelope", "models", "tools", "background", "revoke_time"];
 
@@ -60,6 +70,19 @@ pub(super) async fn backends(client: &Client, listing: Listing) -> Result<Shown,
 }
 
 pub(super) async fn models(client: &Client, listing: Listing) -> Result<Shown, Stop> {
+    let records = all_models(client, listing).await?.iter().map(describe::model).collect();
+    Ok(Shown::Many { name: "models", records, columns: MODELS })
+}
+
+/// The model of an alias, with all that is known of it.
+pub(super) async fn one_model(client: &Client, alias: &str) -> Result<Shown, Stop> {
+    let all = all_models(client, Listing::ALL).await?;
+    let found = all.iter().find(|it| it.alias == alias);
+    let missing = || Stop::new(format!("there is no model {alias}; see `bursar admin model list`"));
+    Ok(Shown::One(describe::model(found.ok_or_else(missing)?)))
+}
+
+async fn all_models(client: &Client, listing: Listing) -> Result<Vec<Model>, Stop> {
     let page = |page_size, page_token| {
         let mut admin = client.admin();
         async move {
@@ -68,8 +91,7 @@ pub(super) async fn models(client: &Client, listing: Listing) -> Result<Shown, S
             Ok((page.models, page.next_page_token))
         }
     };
-    let records = listing.collect(page).await?.iter().map(describe::model).collect();
-    Ok(Shown::Many { name: "models", records, columns: MODELS })
+    listing.collect(page).await
 }
 
 pub(super) async fn grants(client: &Client, listing: Listing) -> Result<Shown, Stop> {

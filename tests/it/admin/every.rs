@@ -69,6 +69,7 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin list_backends ListBackendsRequest Operator,
         admin create_model CreateModelRequest Operator,
         admin list_models ListModelsRequest Operator,
+        admin resume_model ResumeModelRequest Operator,
         admin set_price SetPriceRequest Operator,
         admin set_fx_rate SetFxRateRequest Operator,
         ledger list_entries ListEntriesRequest Reader,

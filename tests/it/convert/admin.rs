@@ -118,7 +118,7 @@ fn model() -> proto::Model {
 #[test]
 fn a_models_fields_are_refused_by_name() {
     type Spoil = fn(&mut proto::Model);
-    let cases: [(&str, Spoil); 16] = [
+    let cases: [(&str, Spoil); 17] = [
         ("model.alias", |it| it.alias.clear()),
         ("model.alias", |it| it.alias = "a".repeat(129)),
         ("model.alias", |it| it.alias = "sm all".to_owned()),
@@ -130,6 +130,7 @@ fn a_models_fields_are_refused_by_name() {
         ("model.max_output_tokens", |it| it.max_output_tokens = 128_001),
         ("model.image_tokens_max", |it| it.image_tokens_max = -1),
         ("model.audio_tokens_max", |it| it.audio_tokens_max = i64::MAX),
+        ("model.tokenizer", |it| it.tokenizer = "p50k_base".to_owned()),
         ("model.intelligence", |it| it.intelligence = 101),
         ("model.speed", |it| it.speed = -1),
         ("model.price", |it| it.price = None),

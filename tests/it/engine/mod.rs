@@ -1,5 +1,6 @@
 //! The budget engine against a real Postgres, and its rule against a model of it.
 
+mod cases;
 mod faults;
 mod first;
 mod late;

@@ -5,6 +5,7 @@ use bursar::{
         Engine, Verdict,
         command::Ended,
         offer::{Offer, Size},
+        reaper,
     },
     domain::{
         limit::{LimitKey, LimitKind, Width},
@@ -13,7 +14,7 @@ use bursar::{
 };
 use tokio::task::JoinSet;
 
-use super::world::{UNIT, World, held, settle, terms, truth};
+use super::world::{UNIT, World, held, is_long, settle, terms, truth};
 
 /// Holds that were taken of `callers` that want `money` at once.
 async fn race(
@@ -44,12 +45,15 @@ async fn race(
     set.join_all().await.into_iter().sum()
 }
 
+/// With `BURSAR_LONG=1` ten thousand.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_races_overspend_nothing() {
+    let trials = if is_long() { 10_000 } else { 200 };
     let world = World::new();
     let engines = [world.engine(), world.engine(), world.engine()];
     let wide = world.limit(Width::Tenant, LimitKind::Money, 1_000_000 * UNIT).await;
-    for trial in 0..200 {
+    let mut granted = 0;
+    for trial in 0..trials {
         let room = 1 + trial % 7;
         let callers = 8 + trial % 25;
         let own =
@@ -59,8 +63,20 @@ async fn two_hundred_races_overspend_nothing() {
         let engines = &engines[..2 + trial % 2];
         let taken = race(&world, engines, &[own, calls, wide], (callers, UNIT)).await;
         assert_eq!(taken, room, "trial {trial}: {callers} callers");
+        granted += taken;
     }
-    assert_eq!(world.number("select count(*) from holds").await, 0);
+    reaper::sweep(&world.store, &engines[0]).await.unwrap();
+    let overspent = world.number(
+        "select coalesce(sum(greatest(settled + overrun + held - amount, 0)), 0)::bigint from limits",
+    );
+    let (overspent, left) = (overspent.await, world.number("select count(*) from holds").await);
+    let leaked = world.number("select coalesce(sum(held), 0)::bigint from limits").await;
+    eprintln!(
+        "{trials} races, {granted} calls: {overspent} overspent, {left} holds, {leaked} held"
+    );
+    assert_eq!((overspent, left, leaked), (0, 0, 0));
+    let booked = world.number("select count(*) from entries").await;
+    assert_eq!(usize::try_from(booked).unwrap(), granted);
     assert_eq!(world.problems().await, Vec::<String>::new());
 }
 

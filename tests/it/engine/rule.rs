@@ -83,7 +83,7 @@ impl Model {
 
 // === The real thing, over the same limits ===
 
-struct Real {
+pub(super) struct Real {
     book: Book,
     keys: Vec<LimitKey>,
     parties: Parties,
@@ -91,7 +91,7 @@ struct Real {
 }
 
 impl Real {
-    fn new(amounts: &[(i64, bool)], kind: LimitKind) -> Self {
+    pub(super) fn new(amounts: &[(i64, bool)], kind: LimitKind) -> Self {
         let clock = Clock::default();
         let parties = parties(&clock);
         let limits = amounts.iter().map(|(amount, enforcing)| Limit {
@@ -118,7 +118,7 @@ impl Real {
         }
     }
 
-    fn hold(&mut self, need: i64, on: &[usize]) -> bool {
+    pub(super) fn hold(&mut self, need: i64, on: &[usize]) -> bool {
         let clock = Clock::default();
         let size = Size::Fixed { money: Amount::from_nanos(need), tokens: need.unsigned_abs() };
         let limits = on.iter().map(|it| self.keys[*it]).collect();
@@ -148,7 +148,7 @@ impl Real {
     }
 
     /// Money and tokens run in step, so either can be the kind in question.
-    fn settle(&mut self, call: usize, truth_: i64) -> Booking {
+    pub(super) fn settle(&mut self, call: usize, truth_: i64) -> Booking {
         let (hold, booking) = &mut self.calls[call];
         let truth = truth(truth_, truth_);
         *booking = decide::resolve(&mut self.book, hold, EntryKind::Settle, &truth).unwrap();
@@ -161,7 +161,7 @@ impl Real {
         *booking = decide::resolve(&mut self.book, hold, EntryKind::Void, &truth).unwrap();
     }
 
-    fn correct(&mut self, call: usize, truth_: i64) -> Booking {
+    pub(super) fn correct(&mut self, call: usize, truth_: i64) -> Booking {
         let (hold, before) = &mut self.calls[call];
         let truth = truth(truth_, truth_);
         let added = decide::correct(&mut self.book, &hold.limits, before, &truth).unwrap();
@@ -174,7 +174,7 @@ impl Real {
         *before
     }
 
-    fn limit(&self, n: usize) -> &Limit {
+    pub(super) fn limit(&self, n: usize) -> &Limit {
         &self.book[&self.keys[n]]
     }
 }

@@ -193,6 +193,56 @@ impl World {
     }
 }
 
+/// Makes Postgres' time in this database a row of a table. Only connections that are
+/// made afterwards see it.
+const STANDING_CLOCK: &str = "
+    create schema standing;
+    create table standing.clock (at timestamptz not null);
+    insert into standing.clock values ('2026-11-30 12:00:00Z');
+    create function standing.now() returns timestamptz language sql stable
+        as 'select at from standing.clock';
+    create function standing.clock_timestamp() returns timestamptz language sql volatile
+        as 'select at from standing.clock';
+    create function standing.statement_timestamp() returns timestamptz language sql stable
+        as 'select at from standing.clock';
+    grant usage on schema standing to bursar_app, bursar_duty;
+    grant select on standing.clock to bursar_app, bursar_duty;";
+
+impl World {
+    /// A world whose clock stands still until it is set.
+    pub(crate) async fn of_standing_time() -> Self {
+        let world = Self::new();
+        let mut owner = world.owner().await;
+        sqlx::raw_sql(STANDING_CLOCK).execute(&mut owner).await.unwrap();
+        let path = "do $$ begin execute format(
+            'alter database %I set search_path = standing, pg_catalog, public', current_database());
+            end $$";
+        sqlx::raw_sql(path).execute(&mut owner).await.unwrap();
+        world
+    }
+
+    /// Sets a clock that stands.
+    pub(crate) async fn set_time(&self, at: jiff::Timestamp) {
+        let set = sqlx::query("update standing.clock set at = $1::text::timestamptz");
+        set.bind(at.to_string()).execute(&mut self.owner().await).await.unwrap();
+    }
+
+    /// Gives a limit a window.
+    pub(crate) async fn set_window(&self, key: LimitKey, (opens, closes): (&str, &str)) {
+        let set = sqlx::query(
+            "update limits set opens_at = $2::text::timestamptz, closes_at = $3::text::timestamptz
+             where limit_id = $1",
+        );
+        let set = set.bind(key.id.uuid()).bind(opens).bind(closes);
+        set.execute(&mut self.owner().await).await.unwrap();
+    }
+}
+
+/// Whether tests shall look further than there is time for in general.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("BURSAR_LONG").is_some_and(|it| it == "1")
+}
+
 fn tenant(limits: &[LimitKey], parties: &Parties) -> TenantId {
     limits.first().map_or(parties.tenant, |it| it.tenant)
 }

@@ -8,13 +8,14 @@ use bursar::{
         breaker::{Open, Seen},
     },
     domain::{
-        estimate::prompt_tokens_max,
+        estimate::Measured,
         family::{Class, Names},
         message::{Block, Message, Role},
-        model::Model,
+        model::{Bounding, Model},
         preferences::{Preferences, Priority},
         price::{Price, Prices},
         request::Params,
+        vocabulary::Tokenizer,
     },
     routing::{self, Candidate, Question, Rejection},
 };
@@ -54,6 +55,7 @@ fn listed((alias, input, output, speed, intelligence): Row) -> Listed {
             intelligence,
             speed,
             price: Some((id.into(), prices)),
+            bound: Bounding::new(Tokenizer::Auto, alias),
         },
     }
 }
@@ -86,7 +88,7 @@ fn ask<T>(params: &Params, allowed: &[String], then: impl FnOnce(&Question<'_>) 
     then(&Question {
         params,
         allowed,
-        bounds: &|model| prompt_tokens_max(params, model),
+        bounds: &|model| Measured::of(params).0.bound(model),
         health: &|_| None,
     })
 }
@@ -173,7 +175,7 @@ fn what_may_not_answer_is_named_with_the_reason() {
     let question = Question {
         params: &wishes,
         allowed: &allowed,
-        bounds: &|model| prompt_tokens_max(&wishes, model),
+        bounds: &|model| Measured::of(&wishes).0.bound(model),
         health: &|model| (model.id == resting).then_some(open),
     };
     let rejections = routing::rejections(&models, &question, 10);

@@ -261,6 +261,17 @@ impl AdminService for Admin {
         Ok(Response::new(proto::ListModelsResponse { models, next_page_token }))
     }
 
+    async fn resume_model(
+        &self,
+        request: Request<proto::ResumeModelRequest>,
+    ) -> Result<Response<proto::Model>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let alias = convert::id("model", &it.model)?;
+        let resumed = admin::resume_model(self.services.desk(), &right, (alias, it.fine)).await?;
+        Ok(Response::new(wire::model(&resumed, right.tenant.id)))
+    }
+
     async fn set_price(
         &self,
         request: Request<proto::SetPriceRequest>,

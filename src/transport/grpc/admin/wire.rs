@@ -8,11 +8,12 @@ use crate::{
         budget::Budget,
         credential::{Credential, Role},
         ids::{BackendId, ServerId, TenantId, UserId},
-        model::{self, BackendKind, Profile},
+        model::{self, BackendKind, Bounding, Profile, Trust},
         money::{Amount, Currency},
         period::{Period, to_the_second},
         price::{Price, Prices},
         tenant::Tenant,
+        vocabulary::Tokenizer,
     },
     proto,
     store::catalogue::FxRate,
@@ -156,6 +157,31 @@ pub(super) fn model(it: &Offered, tenant: TenantId) -> proto::Model {
         intelligence: i32::from(model.intelligence),
         speed: i32::from(model.speed),
         price: model.price.map(|(version, prices)| price(&prices, version.to_string())),
+        tokenizer: model.bound.tokenizer.word().to_owned(),
+        bounds: Some(bounds(&model.bound)),
+    }
+}
+
+fn bounds(it: &Bounding) -> proto::ModelBounds {
+    let Bounding { trust, record, .. } = it;
+    let number = |it: u64| i64::try_from(it).unwrap_or(i64::MAX);
+    let ratio = |held: u64, actual: u64| {
+        let hundredths = held.saturating_mul(100).checked_div(actual);
+        hundredths.map_or_else(String::new, |it| format!("{}.{:02}", it / 100, it % 100))
+    };
+    let counted_by = it.vocabulary().filter(|_| *trust == Trust::Fine);
+    let counted_by = counted_by.map_or(Tokenizer::Bytes, Tokenizer::Exact);
+    proto::ModelBounds {
+        counted_by: counted_by.word().to_owned(),
+        calls: number(record.calls),
+        held_tokens: number(record.held),
+        actual_tokens: number(record.actual),
+        held_to_actual: ratio(record.held, record.actual),
+        held_to_actual_least: ratio(1_000, record.worst_permille),
+        failures: number(record.failures),
+        last_failure_time: record.last_failure.map(to_the_second).unwrap_or_default(),
+        coarse: *trust > Trust::Fine,
+        suspended: *trust == Trust::Suspended,
     }
 }
 

@@ -8,6 +8,7 @@ use crate::{
         fault::Fault,
         money::{Currency, NANOS_PER_UNIT, NotAnAmount, scaled_decimal},
         price::{Price, Prices},
+        vocabulary::Tokenizer,
     },
     proto,
     transport::grpc::convert::field::{At, alias, count, required, within},
@@ -40,10 +41,17 @@ fn read(it: &proto::Model) -> Result<draft::Model, Fault> {
         tools: it.tools,
         image_tokens_max: count("image_tokens_max", it.image_tokens_max, 0..=TOKENS_MAX)?,
         audio_tokens_max: count("audio_tokens_max", it.audio_tokens_max, 0..=TOKENS_MAX)?,
+        tokenizer: tokenizer(&it.tokenizer)?,
         intelligence: percent("intelligence", it.intelligence)?,
         speed: percent("speed", it.speed)?,
         prices: prices("price", it.price.as_ref())?,
     })
+}
+
+fn tokenizer(word: &str) -> Result<Tokenizer, Fault> {
+    let problem = "must be auto, bytes, o200k_base or cl100k_base";
+    let it = if word.is_empty() { Some(Tokenizer::Auto) } else { Tokenizer::of_word(word) };
+    it.ok_or_else(|| Fault::invalid("tokenizer", problem))
 }
 
 fn percent(field: &'static str, value: i32) -> Result<u8, Fault> {
