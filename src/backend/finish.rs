@@ -21,7 +21,11 @@ pub(super) fn read(word: &str) -> Reason {
         "error" | "network_error" | "abort" | "cancelled" | "insufficient_system_resource" => {
             return Reason::Failed;
         }
-        "length" | "max_tokens" | "max_output_tokens" | "model_length" => Finish::MaxTokens,
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "model_length"
+        | "model_context_window_exceeded" => Finish::MaxTokens,
         "tool_calls" | "tool_use" | "function_call" => Finish::ToolUse,
         "stop_sequence" => Finish::StopSequence,
         "content_filter" | "refusal" | "safety" | "recitation" | "prohibited_content"

@@ -1,15 +1,28 @@
 //! Backends: one trait, one adapter a dialect. An adapter translates; it neither
 //! decides on budgets nor retries.
 
+pub mod anthropic;
+mod calls;
+mod endpoint;
+mod failure;
+mod fields;
 mod finish;
+mod key;
 pub mod openai;
+mod prose;
+mod reader;
 pub mod scripted;
+pub mod sse;
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 
+pub use self::{
+    endpoint::InvalidBaseUrl,
+    key::{InvalidKey, Key},
+};
 use crate::domain::{
     answer::Finish,
     message::{JsonText, Message, Tool, ToolChoice, ToolUse},

@@ -7,13 +7,11 @@ use std::{
 
 use crate::{
     backend::{
-        self,
-        openai::{Key, OpenAi},
-        scripted::Scripted,
+        self, InvalidBaseUrl, Key, anthropic::Anthropic, openai::OpenAi, scripted::Scripted,
     },
     domain::{
         ids::BackendId,
-        model::{Backend, BackendKind},
+        model::{Backend, BackendKind, Profile},
     },
     net,
 };
@@ -26,6 +24,9 @@ pub type Secrets = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// A live backend.
 pub type Connection = Arc<dyn backend::Backend>;
+
+/// Makes the adapter of a dialect.
+type Make = fn(&str, Option<Key>, Profile, net::Client) -> Result<Connection, InvalidBaseUrl>;
 
 /// Makes and keeps adapters. Cheap to clone.
 #[derive(Clone)]
@@ -63,12 +64,17 @@ impl Connections {
                 Some(Arc::new(Scripted::with_profile(backend.profile.clone())))
             }
             BackendKind::Scripted => None,
-            BackendKind::OpenAi => self.open_ai(backend),
+            BackendKind::OpenAi => self.keyed(backend, |url, key, profile, client| {
+                Ok(Arc::new(OpenAi::new(url, key, profile, client)?))
+            }),
+            BackendKind::Anthropic => self.keyed(backend, |url, key, profile, client| {
+                Ok(Arc::new(Anthropic::new(url, key, profile, client)?))
+            }),
         }
     }
 
     /// None, with a line in the log, when its key is missing or unusable.
-    fn open_ai(&self, backend: &Backend) -> Option<Connection> {
+    fn keyed(&self, backend: &Backend, dialect: Make) -> Option<Connection> {
         let unusable = |problem: &str| {
             tracing::error!(backend = backend.name, problem, "a backend cannot be used");
         };
@@ -82,8 +88,7 @@ impl Connections {
             let parsed = Key::parse(&secret).map_err(|_| unusable("its key is not a valid header"));
             Some(parsed.ok()?)
         };
-        let made =
-            OpenAi::new(&backend.base_url, key, backend.profile.clone(), self.client.clone());
-        Some(Arc::new(made.map_err(|_| unusable("its base URL is not valid")).ok()?))
+        let made = dialect(&backend.base_url, key, backend.profile.clone(), self.client.clone());
+        made.map_err(|InvalidBaseUrl| unusable("its base URL is not valid")).ok()
     }
 }

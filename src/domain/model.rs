@@ -132,6 +132,8 @@ pub enum BackendKind {
     Scripted,
     /// Speaks OpenAI's chat completions.
     OpenAi,
+    /// Speaks Anthropic's Messages API.
+    Anthropic,
 }
 
 /// A reachable endpoint.

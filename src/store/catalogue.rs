@@ -100,6 +100,7 @@ fn backend(row: &PgRow) -> Result<Backend, Error> {
         kind: match row.try_get("kind")? {
             "scripted" => BackendKind::Scripted,
             "openai" => BackendKind::OpenAi,
+            "anthropic" => BackendKind::Anthropic,
             _ => return Err(Error::Unreadable("backends.kind")),
         },
         base_url: row.try_get("base_url")?,
@@ -119,6 +120,7 @@ const fn kind_word(kind: BackendKind) -> &'static str {
     match kind {
         BackendKind::Scripted => "scripted",
         BackendKind::OpenAi => "openai",
+        BackendKind::Anthropic => "anthropic",
     }
 }
 

@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 14] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 15] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -34,6 +34,7 @@ const MIGRATIONS: [(i64, &str, &str); 14] = migrations![
     10 "0010_plans",
     11 "0011_scopes",
     12 "0012_nesting",
+    13 "0013_anthropic",
     15 "0015_bounds",
     16 "0016_routes",
 ];

@@ -1,12 +1,14 @@
 //! From chunks to events. Vendors agree on little, so little is demanded.
 
-use super::{
-    fields::{self, Fields},
-    tools::Calls,
-    usage,
-};
+use super::usage;
 use crate::{
-    backend::{Cause, Event, finish},
+    backend::{
+        Cause, Event,
+        calls::{Calls, Part},
+        fields::{self, Fields},
+        finish,
+        reader::{Assembly, Flow},
+    },
     domain::{answer::Finish, usage::ReportedUsage},
 };
 
@@ -34,14 +36,14 @@ impl Answer {
             tools_allowed,
         }
     }
+}
 
-    /// Whether the model said how it ended: nothing but the usage can follow.
-    pub(super) fn is_finished(&self) -> bool {
+impl Assembly for Answer {
+    fn is_finished(&self) -> bool {
         self.finish.is_some()
     }
 
-    /// Takes a chunk, or a whole response. What came before an error stands.
-    pub(super) fn chunk(&mut self, json: &str, events: &mut Vec<Event>) -> Result<(), Cause> {
+    fn chunk(&mut self, json: &str, events: &mut Vec<Event>) -> Result<Flow, Cause> {
         let chunk = Fields::parse(json).ok_or(Cause::Malformed)?;
         if is_error(&chunk) {
             return Err(Cause::ErrorFrame);
@@ -57,34 +59,26 @@ impl Answer {
         for claim in usages {
             self.usage(usage::read(&claim), events);
         }
-        Ok(())
+        Ok(Flow::On)
     }
 
-    /// The end. `complete` is the vendor's word that nothing is missing, which stands
-    /// in for a finish reason that never came.
-    pub(super) fn end(self, complete: bool) -> (Vec<Event>, Option<Cause>) {
-        let finish = self.finish.or(complete.then_some(Finish::EndTurn));
-        let Some(finish) = finish else { return (Vec::new(), None) };
-        let tools = self.calls.finish();
-        let called = !tools.complete.is_empty();
-        let mut events: Vec<_> = tools.complete.into_iter().map(Event::ToolUse).collect();
-        // At the maximum a call is cut short by right; else its arguments are wrong.
-        if tools.dropped && finish != Finish::MaxTokens {
-            return (events, Some(Cause::Malformed));
+    /// A whole response has what a chunk has.
+    fn document(&mut self, json: &str, events: &mut Vec<Event>) -> Result<(), Cause> {
+        self.chunk(json, events)?;
+        let answered = Fields::parse(json).is_some_and(|it| !it.array("choices").is_empty());
+        if answered { Ok(()) } else { Err(Cause::Malformed) }
+    }
+
+    fn end(self, complete: bool) -> (Vec<Event>, Option<Cause>) {
+        match self.finish.or(complete.then_some(Finish::EndTurn)) {
+            None => (Vec::new(), None),
+            Some(Finish::EndTurn) if self.refused => self.calls.end(Finish::Refusal),
+            Some(it) => self.calls.end(it),
         }
-        events.push(Event::Finish(match finish {
-            Finish::EndTurn if self.refused => Finish::Refusal,
-            Finish::EndTurn if called => Finish::ToolUse,
-            Finish::ToolUse if !called => Finish::EndTurn,
-            it @ (Finish::EndTurn
-            | Finish::StopSequence
-            | Finish::MaxTokens
-            | Finish::ToolUse
-            | Finish::Refusal) => it,
-        }));
-        (events, None)
     }
+}
 
+impl Answer {
     fn choice(&mut self, choice: &Fields<'_>, events: &mut Vec<Event>) -> Result<(), Cause> {
         let message = if choice.json("delta").is_some() { "delta" } else { "message" };
         let message = choice.object(message);
@@ -118,10 +112,10 @@ impl Answer {
         let calls = if self.tools_allowed { &mut self.calls } else { &mut dropped };
         let mut bytes = 0_usize;
         for delta in deltas.into_iter().filter_map(Fields::parse) {
-            bytes = bytes.saturating_add(calls.delta(&delta)?);
+            bytes = bytes.saturating_add(calls.take(part(&delta, &delta.object("function")))?);
         }
         if let Some(function) = function {
-            bytes = bytes.saturating_add(calls.legacy(&function)?);
+            bytes = bytes.saturating_add(calls.take(part(&Fields::default(), &function))?);
         }
         Ok(bytes)
     }
@@ -136,12 +130,28 @@ impl Answer {
 }
 
 /// An error in whatever form: in a field of its own, or flat in place of an answer.
-pub(super) fn is_error(chunk: &Fields<'_>) -> bool {
+fn is_error(chunk: &Fields<'_>) -> bool {
     let named = chunk.json("error").is_some_and(|it| !matches!(it, "{}" | "\"\"" | "false"));
     let kind = |name| chunk.text(name).is_some_and(|it| it == "error");
     let no_answer = chunk.json("choices").is_none() && chunk.json("usage").is_none();
     let flat = ["detail", "message"].iter().any(|it| chunk.json(it).is_some());
     named || kind("object") || kind("type") || (no_answer && flat)
+}
+
+/// A delta of a call, or a whole one. The older form has neither index nor id.
+fn part(delta: &Fields<'_>, function: &Fields<'_>) -> Part {
+    Part {
+        index: delta.number("index"),
+        id: delta.text("id").filter(|it| !it.is_empty()),
+        name: function.text("name").unwrap_or_default(),
+        arguments: arguments(function),
+    }
+}
+
+/// The arguments as text, whether they come as text or as an object.
+fn arguments(function: &Fields<'_>) -> String {
+    let Some(json) = function.json("arguments") else { return String::new() };
+    fields::text(json).unwrap_or_else(|| json.to_owned())
 }
 
 fn push_text(text: String, events: &mut Vec<Event>) {

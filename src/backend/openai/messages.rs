@@ -14,15 +14,12 @@ use async_openai::types::chat::{
 use base64::{Engine, prelude::BASE64_STANDARD};
 
 use crate::{
-    backend::Prompt,
-    domain::message::{
-        Block, JsonText, Media, Message, Resource, ResourceLink, Role, ToolResult, ToolUse,
+    backend::{
+        Prompt,
+        prose::{self, Unsupported},
     },
+    domain::message::{Block, Media, Message, Role, ToolResult, ToolUse},
 };
-
-/// The dialect has no place for something in the prompt. Nothing was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unsupported;
 
 /// All messages, the system prompt first.
 pub(super) fn translate(prompt: &Prompt) -> Result<Vec<ChatCompletionRequestMessage>, Unsupported> {
@@ -83,8 +80,8 @@ fn part(block: &Block) -> Result<Part, Unsupported> {
     };
     Ok(match block {
         Block::Text(it) => text(it.clone()),
-        Block::ResourceLink(it) => text(link(it)),
-        Block::Resource(it) => text(resource(it)),
+        Block::ResourceLink(it) => text(prose::link(it)),
+        Block::Resource(it) => text(prose::resource(it)),
         Block::Image(it) => Part::ImageUrl(ChatCompletionRequestMessageContentPartImage {
             image_url: ImageUrl { url: data_url(it), detail: None },
             prompt_cache_breakpoint: None,
@@ -112,40 +109,19 @@ fn audio(media: &Media) -> Result<InputAudio, Unsupported> {
     Ok(InputAudio { data: BASE64_STANDARD.encode(&media.data), format })
 }
 
-fn link(link: &ResourceLink) -> String {
-    let ResourceLink { uri, name, description } = link;
-    [name, uri, description].map(String::as_str).into_iter().filter(|it| !it.is_empty()).fold(
-        String::new(),
-        |all, it| if all.is_empty() { it.to_owned() } else { format!("{all}\n{it}") },
-    )
-}
-
-fn resource(resource: &Resource) -> String {
-    let Resource { uri, mime_type, text } = resource;
-    match text {
-        Some(text) => format!("{uri}\n{text}"),
-        None => format!("{uri} ({mime_type})"),
-    }
-}
-
 /// The dialect has no flag for a failed tool, so the text says it.
 fn tool_result(result: &ToolResult) -> Result<ChatCompletionRequestMessage, Unsupported> {
     let mut texts: Vec<String> = result.is_error.then(|| "Error:".to_owned()).into_iter().collect();
     for block in &result.content {
         match block {
             Block::Text(it) => texts.push(it.clone()),
-            Block::ResourceLink(it) => texts.push(link(it)),
-            Block::Resource(it) => texts.push(resource(it)),
+            Block::ResourceLink(it) => texts.push(prose::link(it)),
+            Block::Resource(it) => texts.push(prose::resource(it)),
             Block::Image(_) | Block::Audio(_) => {}
             Block::ToolUse(_) | Block::ToolResult(_) => return Err(Unsupported),
         }
     }
-    // Tools are asked to say structured content as text too; once is enough.
-    if let Some(json) = result.structured.as_ref().map(JsonText::as_str)
-        && !texts.iter().any(|it| it.trim() == json.trim())
-    {
-        texts.push(json.to_owned());
-    }
+    texts.extend(prose::structured(result).map(str::to_owned));
     Ok(ChatCompletionRequestMessage::Tool(ChatCompletionRequestToolMessage {
         content: ChatCompletionRequestToolMessageContent::Text(texts.join("\n")),
         tool_call_id: result.tool_use_id.clone(),

@@ -4,38 +4,53 @@
 //! crate's own logs bodies, retries, and refuses half of what vendors answer.
 
 mod answer;
-mod failure;
-mod fields;
-mod key;
 mod messages;
-mod reader;
 mod request;
-pub mod sse;
-mod tools;
 mod usage;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::header;
-use reqwest::{Client, Url};
 
-pub use self::key::{InvalidKey, Key};
-use super::{Backend, Cause, Error, Events, Prompt};
-use crate::domain::{message::ToolChoice, model::Profile};
+use self::answer::Answer;
+use super::{
+    Backend, Error, Events, InvalidBaseUrl, Key, Prompt,
+    endpoint::Endpoint,
+    failure::{self, Tells},
+    reader,
+};
+use crate::{
+    domain::{message::ToolChoice, model::Profile},
+    net::Client,
+};
+
+/// How this dialect's vendors say what is behind an error.
+const TELLS: Tells = Tells {
+    filter_codes: &[
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+        "data_inspection_failed",
+    ],
+    quota_codes: &[
+        "insufficient_quota",
+        "insufficient_balance",
+        "insufficient_credits",
+        "billing_hard_limit_reached",
+        "billing_not_active",
+    ],
+    // Vendors are many: one's sentence may be another's echo of the prompt.
+    filter_messages: &[],
+    quota_messages: &[],
+};
 
 /// A server that speaks OpenAI's chat completions.
 pub struct OpenAi {
-    url: Url,
+    endpoint: Endpoint,
     key: Option<Key>,
     profile: Profile,
-    client: Client,
 }
-
-/// The text is no address of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the base URL must be http or https, with a host and without a user or password")]
-pub struct InvalidBaseUrl;
 
 // === impl OpenAi ===
 
@@ -48,23 +63,14 @@ impl OpenAi {
         profile: Profile,
         client: Client,
     ) -> Result<Self, InvalidBaseUrl> {
-        let mut url = Url::parse(base_url.trim()).map_err(|_| InvalidBaseUrl)?;
-        let bare = url.username().is_empty() && url.password().is_none();
-        if !bare || !matches!(url.scheme(), "http" | "https") {
-            return Err(InvalidBaseUrl);
-        }
-        url.path_segments_mut()
-            .map_err(|()| InvalidBaseUrl)?
-            .pop_if_empty()
-            .extend(["chat", "completions"]);
-        Ok(Self { url, key, profile, client })
+        let endpoint = Endpoint::new(base_url, &["chat", "completions"], client)?;
+        Ok(Self { endpoint, key, profile })
     }
 }
 
 impl std::fmt::Debug for OpenAi {
-    /// Without the query, which may hold a secret.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "OpenAi({:?})", self.url.host_str().unwrap_or(""))
+        write!(f, "OpenAi({:?})", self.endpoint.host())
     }
 }
 
@@ -75,27 +81,13 @@ impl Backend for OpenAi {
     }
 
     async fn start(&self, prompt: Arc<Prompt>) -> Result<Events, Error> {
-        let body = request::body(&prompt, &self.profile)
-            .map_err(|messages::Unsupported| Cause::Unsupported)?;
-        let mut request = self
-            .client
-            .post(self.url.clone())
-            .header(header::CONTENT_TYPE, "application/json")
-            .header(header::ACCEPT, "text/event-stream, application/json")
-            .body(body);
-        if let Some(key) = &self.key {
-            request = request.header(header::AUTHORIZATION, key.header());
-        }
-        let response = request.send().await.map_err(|it| send_fault(&it))?;
+        let body = request::body(&prompt, &self.profile)?;
+        let key = self.key.as_ref().map(|it| (header::AUTHORIZATION, it.bearer()));
+        let response = self.endpoint.post(body, key).await?;
         if response.status().is_success() {
-            return Ok(reader::events(response, prompt.tool_choice != ToolChoice::None));
+            let answer = Answer::new(prompt.tool_choice != ToolChoice::None);
+            return Ok(reader::events(response, answer));
         }
-        Err(failure::read(response).await)
+        Err(failure::read(response, &TELLS).await)
     }
-}
-
-/// Without a connection nothing was sent; with one, who knows. The error itself
-/// names the URL and is dropped.
-fn send_fault(error: &reqwest::Error) -> Cause {
-    if error.is_connect() { Cause::Unreachable } else { Cause::Disconnected }
 }

@@ -7,11 +7,14 @@ use async_openai::types::chat::{
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::value::RawValue;
 
-use super::messages::{self, Unsupported};
+use super::messages;
 use crate::{
-    backend::Prompt,
+    backend::{
+        Prompt,
+        prose::{Unsupported, raw},
+    },
     domain::{
-        message::{JsonText, Tool, ToolChoice},
+        message::{Tool, ToolChoice},
         model::Profile,
     },
 };
@@ -94,10 +97,6 @@ fn tool(tool: &Tool) -> Result<WireTool<'_>, Unsupported> {
     let Tool { name, description, input_schema } = tool;
     let function = Function { name, description, parameters: raw(input_schema)? };
     Ok(WireTool { r#type: "function", function })
-}
-
-fn raw(json: &JsonText) -> Result<&RawValue, Unsupported> {
-    serde_json::from_str(json.as_str()).map_err(|_| Unsupported)
 }
 
 // === impl Metadata ===

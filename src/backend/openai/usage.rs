@@ -1,7 +1,6 @@
 //! What vendors count, in exclusive classes.
 
-use super::fields::Fields;
-use crate::domain::usage::ReportedUsage;
+use crate::{backend::fields::Fields, domain::usage::ReportedUsage};
 
 /// Reads a usage object. OpenAI's prompt tokens include the cached ones, and its
 /// completion tokens the reasoning ones; negative counts stay negative, so that they

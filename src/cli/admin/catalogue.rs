@@ -37,10 +37,11 @@ pub struct CreateBackend {
         long,
         value_name = "URL",
         required_unless_present = "kind",
-        required_if_eq("kind", "openai")
+        required_if_eq_any([("kind", "openai"), ("kind", "anthropic")])
     )]
     base_url: Option<String>,
-    /// The service's environment variable with the key: OPENAI_API_KEY or BURSAR_BACKEND_...
+    /// The service's environment variable with the key: OPENAI_API_KEY, ANTHROPIC_API_KEY or
+    /// BURSAR_BACKEND_...
     #[arg(long, value_name = "NAME")]
     key_env: Option<String>,
     /// A status that certainly costs nothing; several [default: 400, 401, 402, 403, 404, 429]
@@ -68,6 +69,8 @@ pub struct CreateBackend {
 pub enum Kind {
     /// The OpenAI-compatible chat API
     Openai,
+    /// Anthropic's Messages API
+    Anthropic,
     /// The script inside the prompt; for trials
     Scripted,
 }
@@ -268,6 +271,7 @@ impl From<Kind> for BackendKind {
     fn from(it: Kind) -> Self {
         match it {
             Kind::Openai => Self::Openai,
+            Kind::Anthropic => Self::Anthropic,
             Kind::Scripted => Self::Scripted,
         }
     }

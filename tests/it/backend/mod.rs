@@ -1,5 +1,6 @@
 //! Backends, each by itself.
 
+pub(crate) mod anthropic;
 mod contract;
 mod dialects;
 mod refusals;

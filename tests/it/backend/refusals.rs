@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use bursar::{
-    backend::{
-        Cause, Error,
-        openai::{Key, OpenAi},
-    },
+    backend::{Cause, Error, Key, openai::OpenAi},
     domain::model::Profile,
     net,
 };

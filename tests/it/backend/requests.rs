@@ -1,10 +1,7 @@
 //! What is sent to a vendor.
 
 use bursar::{
-    backend::{
-        Backend, Cause, Prompt,
-        openai::{Key, OpenAi},
-    },
+    backend::{Backend, Cause, Key, Prompt, openai::OpenAi},
     domain::{
         message::{
             Block, JsonText, Media, Message, Resource, ResourceLink, Role, Tool, ToolChoice,

@@ -2,7 +2,7 @@
 
 use bursar::backend::{
     Cause,
-    openai::sse::{Decoder, Frame, LINE_BYTES_MAX},
+    sse::{Decoder, Frame, LINE_BYTES_MAX},
 };
 use proptest::prelude::*;
 

@@ -1,5 +1,6 @@
 //! The story of a call from outside: a host that asks a running service.
 
+mod anthropic;
 mod attempts;
 mod binary;
 mod breaker;

@@ -20,8 +20,13 @@ fn pico_usd(input: i128, output: i128) -> i128 {
 
 /// The charge for counted tokens, half to even.
 pub(crate) fn exact(input: usize, output: usize) -> i64 {
+    of_pico_usd(pico_usd(input.try_into().unwrap(), output.try_into().unwrap()))
+}
+
+/// What so much is in nano-euros, half to even.
+pub(crate) fn of_pico_usd(pico_usd: i128) -> i64 {
     let (up, down) = rate();
-    let value = pico_usd(input.try_into().unwrap(), output.try_into().unwrap()) * up;
+    let value = pico_usd * up;
     let (whole, rest) = (value / down, value % down);
     let up = match (rest * 2).cmp(&down) {
         std::cmp::Ordering::Less => 0,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bursar::{
-    domain::{draft::Scope, period::Period, price::Price},
+    domain::{draft::Scope, model::BackendKind, period::Period, price::Price},
     proto,
     transport::grpc::convert::{admin, id, label, timestamp},
 };
@@ -59,7 +59,7 @@ fn a_backend_is_a_plain_url_and_the_name_of_a_key() {
         let read = admin::backend(Some(backend(|it| key.clone_into(&mut it.key_env))));
         refused(read, "backend.key_env");
     }
-    for key in ["", "BURSAR_BACKEND_EU_1"] {
+    for key in ["", "BURSAR_BACKEND_EU_1", "ANTHROPIC_API_KEY"] {
         let read = admin::backend(Some(backend(|it| key.clone_into(&mut it.key_env))));
         assert_eq!(read.unwrap().key_env, key);
     }
@@ -68,6 +68,17 @@ fn a_backend_is_a_plain_url_and_the_name_of_a_key() {
 #[test]
 fn a_backends_kind_name_and_profile_are_checked() {
     refused(admin::backend(None), "backend");
+    let anthropic = |it: &mut proto::Backend| it.kind = proto::BackendKind::Anthropic.into();
+    let read = admin::backend(Some(backend(anthropic))).unwrap();
+    assert_eq!(
+        (read.kind, &*read.base_url),
+        (BackendKind::Anthropic, "https://api.example.com/v1")
+    );
+    let nowhere = backend(|it| {
+        anthropic(it);
+        it.base_url.clear();
+    });
+    refused(admin::backend(Some(nowhere)), "backend.base_url");
     refused(admin::backend(Some(backend(|it| it.kind = 0))), "backend.kind");
     refused(admin::backend(Some(backend(|it| it.kind = 9))), "backend.kind");
     refused(admin::backend(Some(backend(|it| it.backend = "a b".to_owned()))), "backend.backend");

@@ -126,6 +126,11 @@ impl Vendor {
         self.told.asked.lock().unwrap().iter().map(|it| it.body.clone()).collect()
     }
 
+    /// Whether no request came so far.
+    pub(crate) fn is_unasked(&self) -> bool {
+        self.told.asked.lock().unwrap().is_empty()
+    }
+
     /// How many answers are being sent at the moment.
     pub(crate) fn streaming(&self) -> usize {
         self.told.streaming.load(Ordering::SeqCst)

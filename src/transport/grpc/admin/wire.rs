@@ -121,6 +121,7 @@ pub(super) fn backend(it: &model::Backend, tenant: TenantId) -> proto::Backend {
         kind: match kind {
             BackendKind::Scripted => proto::BackendKind::Scripted,
             BackendKind::OpenAi => proto::BackendKind::Openai,
+            BackendKind::Anthropic => proto::BackendKind::Anthropic,
         }
         .into(),
         base_url: base_url.clone(),

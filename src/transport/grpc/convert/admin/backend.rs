@@ -29,7 +29,9 @@ fn read(it: proto::Backend) -> Result<draft::Backend, Fault> {
     let name = alias("backend", &it.backend)?;
     let kind = kind(it.kind)?;
     let (base_url, key_env) = match kind {
-        BackendKind::OpenAi => (base_url(&it.base_url)?, key_env(&it.key_env)?),
+        BackendKind::OpenAi | BackendKind::Anthropic => {
+            (base_url(&it.base_url)?, key_env(&it.key_env)?)
+        }
         BackendKind::Scripted => {
             for (field, text) in [("base_url", &it.base_url), ("key_env", &it.key_env)] {
                 if !text.is_empty() {
@@ -47,8 +49,11 @@ fn kind(number: i32) -> Result<BackendKind, Fault> {
     match proto::BackendKind::try_from(number) {
         Ok(proto::BackendKind::Scripted) => Ok(BackendKind::Scripted),
         Ok(proto::BackendKind::Openai) => Ok(BackendKind::OpenAi),
+        Ok(proto::BackendKind::Anthropic) => Ok(BackendKind::Anthropic),
         Ok(proto::BackendKind::Unspecified) | Err(_) => {
-            Err(Fault::invalid("kind", "must be BACKEND_KIND_OPENAI or BACKEND_KIND_SCRIPTED"))
+            let problem = "must be BACKEND_KIND_OPENAI, BACKEND_KIND_ANTHROPIC or \
+                           BACKEND_KIND_SCRIPTED";
+            Err(Fault::invalid("kind", problem))
         }
     }
 }
@@ -85,11 +90,11 @@ fn base_url(text: &str) -> Result<String, Fault> {
 fn key_env(text: &str) -> Result<String, Fault> {
     let fine = |it: u8| it.is_ascii_uppercase() || it.is_ascii_digit() || it == b'_';
     let ours = text.is_empty()
-        || text == "OPENAI_API_KEY"
+        || matches!(text, "OPENAI_API_KEY" | "ANTHROPIC_API_KEY")
         || (text.starts_with("BURSAR_BACKEND_") && text.bytes().all(fine));
     if !ours || text.len() > KEY_ENV_BYTES_MAX {
-        let problem = "must be OPENAI_API_KEY, begin with BURSAR_BACKEND_ and be of A-Z, 0-9, _, \
-                       or be empty";
+        let problem = "must be OPENAI_API_KEY or ANTHROPIC_API_KEY, begin with BURSAR_BACKEND_ \
+                       and be of A-Z, 0-9, _, or be empty";
         return Err(Fault::invalid("key_env", problem));
     }
     Ok(text.to_owned())

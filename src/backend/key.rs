@@ -4,7 +4,10 @@ use http::HeaderValue;
 
 /// A key that is printed nowhere.
 #[derive(Clone)]
-pub struct Key(HeaderValue);
+pub struct Key {
+    bare: HeaderValue,
+    bearer: HeaderValue,
+}
 
 /// The text cannot be a key: it is empty, or no header can hold it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -20,15 +23,17 @@ impl Key {
         if text.is_empty() {
             return Err(InvalidKey);
         }
-        let header = HeaderValue::try_from(format!("Bearer {text}"));
-        let mut header = header.map_err(|_| InvalidKey)?;
-        header.set_sensitive(true);
-        Ok(Self(header))
+        Ok(Self { bare: header(text)?, bearer: header(&format!("Bearer {text}"))? })
+    }
+
+    /// The key alone, marked as sensitive.
+    pub(super) fn bare(&self) -> HeaderValue {
+        self.bare.clone()
     }
 
     /// The value of `authorization`, marked as sensitive.
-    pub(super) fn header(&self) -> HeaderValue {
-        self.0.clone()
+    pub(super) fn bearer(&self) -> HeaderValue {
+        self.bearer.clone()
     }
 }
 
@@ -36,4 +41,10 @@ impl std::fmt::Debug for Key {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Key(redacted)")
     }
+}
+
+fn header(text: &str) -> Result<HeaderValue, InvalidKey> {
+    let mut header = HeaderValue::try_from(text).map_err(|_| InvalidKey)?;
+    header.set_sensitive(true);
+    Ok(header)
 }

@@ -6,8 +6,10 @@ use futures_util::StreamExt;
 use http::{HeaderMap, StatusCode, header};
 use jiff::fmt::rfc2822;
 
-use super::fields::{self, Fields};
-use crate::backend::{Cause, Error};
+use super::{
+    Cause, Error,
+    fields::{self, Fields},
+};
 
 /// The most of an error's body that is looked at.
 const BODY_BYTES_MAX: usize = 64 << 10;
@@ -16,14 +18,28 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The longest time that a backend may ask to be left alone.
 const RETRY_AFTER_MAX: Duration = Duration::from_hours(24);
 
+/// How a dialect's vendors say what is behind an error.
+pub(super) struct Tells {
+    /// Codes, in lower case, of a prompt that a filter would not have.
+    pub(super) filter_codes: &'static [&'static str],
+    /// Codes, in lower case, of an account without money.
+    pub(super) quota_codes: &'static [&'static str],
+    /// How a message begins that says the same as a filter's code. Messages are never
+    /// searched, since they may repeat the prompt; no prompt begins one.
+    pub(super) filter_messages: &'static [&'static str],
+    /// How a message begins that says the same as a quota's code.
+    pub(super) quota_messages: &'static [&'static str],
+}
+
 /// Reads an error answer.
-pub(super) async fn read(response: reqwest::Response) -> Error {
+pub(super) async fn read(response: reqwest::Response, tells: &Tells) -> Error {
     let status = response.status();
     let retry_after = retry_after(response.headers());
-    let codes = codes(&body(response).await);
-    let says = |known: &[&str]| codes.iter().any(|it| known.contains(&it.as_str()));
-    let filtered = status == StatusCode::BAD_REQUEST && says(&FILTER_CODES);
-    let no_quota = status == StatusCode::PAYMENT_REQUIRED || says(&QUOTA_CODES);
+    let said = said(&body(response).await);
+    let filtered = status == StatusCode::BAD_REQUEST
+        && said.is_among(tells.filter_codes, tells.filter_messages);
+    let no_quota = status == StatusCode::PAYMENT_REQUIRED
+        || said.is_among(tells.quota_codes, tells.quota_messages);
     let status = status.as_u16();
     let cause = match (filtered, no_quota) {
         (true, _) => Cause::Filtered(status),
@@ -32,20 +48,6 @@ pub(super) async fn read(response: reqwest::Response) -> Error {
     };
     Error { cause, retry_after }
 }
-
-const FILTER_CODES: [&str; 4] = [
-    "content_filter",
-    "content_policy_violation",
-    "responsibleaipolicyviolation",
-    "data_inspection_failed",
-];
-const QUOTA_CODES: [&str; 5] = [
-    "insufficient_quota",
-    "insufficient_balance",
-    "insufficient_credits",
-    "billing_hard_limit_reached",
-    "billing_not_active",
-];
 
 /// The start of the body, as much as comes in time.
 async fn body(response: reqwest::Response) -> String {
@@ -65,17 +67,31 @@ async fn body(response: reqwest::Response) -> String {
     String::from_utf8_lossy(&body).into_owned()
 }
 
-/// The vendor's codes, wherever they stand. Messages are not searched: they may
-/// repeat the prompt.
-fn codes(body: &str) -> Vec<String> {
+/// What a body says, as far as it is looked at.
+#[derive(Default)]
+struct Said {
+    codes: Vec<String>,
+    messages: Vec<String>,
+}
+
+impl Said {
+    fn is_among(&self, codes: &[&str], messages: &[&str]) -> bool {
+        let begins = |it: &String| messages.iter().any(|known| it.starts_with(known));
+        self.codes.iter().any(|it| codes.contains(&it.as_str())) || self.messages.iter().any(begins)
+    }
+}
+
+/// The vendor's codes and messages, wherever they stand.
+fn said(body: &str) -> Said {
     let first = fields::members(body).first().copied().unwrap_or(body);
-    let Some(outer) = Fields::parse(first) else { return Vec::new() };
+    let Some(outer) = Fields::parse(first) else { return Said::default() };
     let inner = outer.object("error");
     let innermost = inner.object("innererror");
-    let named = [&outer, &inner, &innermost]
-        .into_iter()
-        .flat_map(|it| ["code", "type"].map(|name| it.text(name)));
-    named.flatten().chain(outer.text("error")).map(|it| it.to_ascii_lowercase()).collect()
+    let all = [&outer, &inner, &innermost];
+    let named = all.into_iter().flat_map(|it| ["code", "type"].map(|name| it.text(name)));
+    let codes = named.flatten().chain(outer.text("error")).map(|it| it.to_ascii_lowercase());
+    let messages = all.into_iter().filter_map(|it| it.text("message"));
+    Said { codes: codes.collect(), messages: messages.collect() }
 }
 
 /// How long the vendor asks to be left alone, a day at most. A date counts from the

@@ -1,28 +1,56 @@
 //! From the bytes of an answer to its events.
 
-use std::{collections::VecDeque, time::Duration};
+use std::{collections::VecDeque, pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use futures_util::{StreamExt, stream, stream::BoxStream};
+use tokio::time::Sleep;
 
 use super::{
-    answer::Answer,
+    Cause, Error, Event, Events,
     fields::{self, Fields},
     sse::{Decoder, Frame, LINE_BYTES_MAX},
 };
-use crate::backend::{Cause, Error, Event, Events};
 
 /// How long after the finish reason the usage may take. Some servers keep the
 /// connection open after their last word.
 const USAGE_GRACE: Duration = Duration::from_secs(3);
 
+/// An answer on its way, in some dialect.
+pub(super) trait Assembly: Send + 'static {
+    /// Whether the model said how it ended: nothing but the usage can follow.
+    fn is_finished(&self) -> bool;
+
+    /// Takes the data of one event. What came before an error stands.
+    fn chunk(&mut self, json: &str, events: &mut Vec<Event>) -> Result<Flow, Cause>;
+
+    /// Takes a whole answer that came at once.
+    fn document(&mut self, json: &str, events: &mut Vec<Event>) -> Result<(), Cause>;
+
+    /// The end. `complete` is the vendor's word that nothing is missing, which stands
+    /// in for a finish reason that never came. Nothing comes of an answer that broke
+    /// off.
+    fn end(self, complete: bool) -> (Vec<Event>, Option<Cause>);
+}
+
+/// Whether anything may follow an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    /// Something may.
+    On,
+    /// It was the last one.
+    Ended,
+}
+
 /// Reads as the caller asks for events; dropping it closes the connection.
-struct Reader {
+struct Reader<A> {
     body: BoxStream<'static, reqwest::Result<Bytes>>,
     form: Form,
     /// None once the answer has ended.
-    answer: Option<Answer>,
+    answer: Option<A>,
     events: VecDeque<Result<Event, Error>>,
+    /// Runs once the model has ended.
+    grace: Option<Pin<Box<Sleep>>>,
 }
 
 /// What the body turned out to be. Content types are not to be trusted.
@@ -34,12 +62,13 @@ enum Form {
 }
 
 /// The events of a body.
-pub(super) fn events(response: reqwest::Response, tools_allowed: bool) -> Events {
+pub(super) fn events(response: reqwest::Response, answer: impl Assembly) -> Events {
     let reader = Reader {
         body: response.bytes_stream().boxed(),
         form: Form::Unknown,
-        answer: Some(Answer::new(tools_allowed)),
+        answer: Some(answer),
         events: VecDeque::new(),
+        grace: None,
     };
     stream::unfold(reader, |mut reader| async move {
         let event = reader.next().await?;
@@ -50,16 +79,26 @@ pub(super) fn events(response: reqwest::Response, tools_allowed: bool) -> Events
 
 // === impl Reader ===
 
-impl Reader {
+impl<A: Assembly> Reader<A> {
     async fn next(&mut self) -> Option<Result<Event, Error>> {
         loop {
             if let Some(event) = self.events.pop_front() {
                 return Some(event);
             }
             let finished = self.answer.as_ref()?.is_finished();
-            let grace = if finished { USAGE_GRACE } else { Duration::MAX };
-            let read = tokio::time::timeout(grace, self.body.next()).await;
-            match read.unwrap_or(None) {
+            if finished && self.grace.is_none() {
+                self.grace = Some(Box::pin(tokio::time::sleep(USAGE_GRACE)));
+            }
+            let read = match &mut self.grace {
+                None => self.body.next().await,
+                // What only keeps the connection alive does not prolong it.
+                Some(grace) => tokio::select! {
+                    biased;
+                    () = grace => None,
+                    read = self.body.next() => read,
+                },
+            };
+            match read {
                 Some(Ok(bytes)) => self.take(&bytes).unwrap_or_else(|it| self.fail(it)),
                 Some(Err(_)) if !finished => self.fail(Cause::Disconnected),
                 Some(Err(_)) | None => self.end_of_body().unwrap_or_else(|it| self.fail(it)),
@@ -117,7 +156,9 @@ impl Reader {
                 let mut events = Vec::new();
                 let taken = answer.chunk(data, &mut events);
                 self.events.extend(events.into_iter().map(Ok));
-                return taken;
+                if taken? == Flow::Ended {
+                    self.end(true);
+                }
             }
         }
         Ok(())
@@ -151,11 +192,11 @@ impl Reader {
     fn document(&mut self, document: &[u8]) -> Result<(), Cause> {
         let document = std::str::from_utf8(document).map_err(|_| Cause::Malformed)?;
         let document = fields::members(document).first().copied().unwrap_or(document);
-        self.frame(&Frame { error: false, data: document.to_owned() })?;
-        let answered = Fields::parse(document).is_some_and(|it| !it.array("choices").is_empty());
-        if !answered {
-            return Err(Cause::Malformed);
-        }
+        let Some(answer) = &mut self.answer else { return Ok(()) };
+        let mut events = Vec::new();
+        let taken = answer.document(document, &mut events);
+        self.events.extend(events.into_iter().map(Ok));
+        taken?;
         self.end(true);
         Ok(())
     }

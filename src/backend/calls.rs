@@ -1,9 +1,9 @@
 //! Tool calls, put together from their deltas.
 
-use super::fields::{self, Fields};
-use crate::{
-    backend::Cause,
-    domain::message::{JsonText, ToolUse},
+use super::{Cause, Event, fields::Fields};
+use crate::domain::{
+    answer::Finish,
+    message::{JsonText, ToolUse},
 };
 
 /// The most tool calls of an answer.
@@ -26,45 +26,25 @@ struct Call {
     arguments: String,
 }
 
-/// What became of the calls.
-#[derive(Debug, PartialEq)]
-pub(super) struct Assembled {
-    /// The complete ones.
-    pub(super) complete: Vec<ToolUse>,
-    /// Whether one was dropped.
-    pub(super) dropped: bool,
+/// Part of a call, or a whole one.
+#[derive(Debug, Default)]
+pub(super) struct Part {
+    /// The call's number, where the vendor gives one.
+    pub(super) index: Option<i64>,
+    /// The call's name within the conversation; never empty.
+    pub(super) id: Option<String>,
+    /// The tool; empty if it was named before.
+    pub(super) name: String,
+    /// More of the arguments' JSON.
+    pub(super) arguments: String,
 }
 
 // === impl Calls ===
 
 impl Calls {
-    /// Takes one delta, or a whole call, and returns how many bytes it brought.
-    pub(super) fn delta(&mut self, delta: &Fields<'_>) -> Result<usize, Cause> {
-        self.part(delta, &delta.object("function"))
-    }
-
-    /// Takes the older form: one call, without index and id.
-    pub(super) fn legacy(&mut self, function: &Fields<'_>) -> Result<usize, Cause> {
-        self.part(&Fields::default(), function)
-    }
-
-    /// Ends the calls. An id that is missing is made up, the same each time.
-    pub(super) fn finish(self) -> Assembled {
-        let mut assembled = Assembled { complete: Vec::new(), dropped: false };
-        for (at, call) in self.calls.into_iter().enumerate() {
-            match call.finish(at.saturating_add(1)) {
-                Some(it) => assembled.complete.push(it),
-                None => assembled.dropped = true,
-            }
-        }
-        assembled
-    }
-
-    fn part(&mut self, delta: &Fields<'_>, function: &Fields<'_>) -> Result<usize, Cause> {
-        let index = delta.number("index");
-        let id = delta.text("id").filter(|it| !it.is_empty());
-        let name = function.text("name").unwrap_or_default();
-        let arguments = arguments(function);
+    /// Takes a part and returns how many bytes it brought.
+    pub(super) fn take(&mut self, part: Part) -> Result<usize, Cause> {
+        let Part { index, id, name, arguments } = part;
         let brought = name.len().saturating_add(arguments.len());
         self.bytes = self.bytes.saturating_add(brought);
         if self.bytes > ARGUMENTS_BYTES_MAX {
@@ -89,6 +69,40 @@ impl Calls {
         Ok(brought)
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// The answer's last events: the complete calls, then how it ended, unless a call
+    /// is wrong, which is the fault. A call that the maximum of tokens or a filter cut
+    /// short is dropped by right. An id that is missing is made up, the same each time.
+    pub(super) fn end(mut self, finish: Finish) -> (Vec<Event>, Option<Cause>) {
+        let cut = matches!(finish, Finish::MaxTokens | Finish::Refusal);
+        // Cut before its first argument, a call looks like one that needs none.
+        if cut && self.calls.last().is_some_and(|it| it.arguments.trim().is_empty()) {
+            self.calls.pop();
+        }
+        let calls = self.calls.into_iter().enumerate();
+        let calls: Vec<_> = calls.map(|(at, it)| it.finish(at.saturating_add(1))).collect();
+        let dropped = calls.iter().any(Option::is_none);
+        let mut events: Vec<_> = calls.into_iter().flatten().map(Event::ToolUse).collect();
+        if dropped && !cut {
+            return (events, Some(Cause::Malformed));
+        }
+        let finish = match finish {
+            Finish::EndTurn if !events.is_empty() => Finish::ToolUse,
+            Finish::ToolUse if events.is_empty() => Finish::EndTurn,
+            it @ (Finish::EndTurn
+            | Finish::StopSequence
+            | Finish::MaxTokens
+            | Finish::ToolUse
+            | Finish::Refusal) => it,
+        };
+        events.push(Event::Finish(finish));
+        (events, None)
+    }
+
     /// The call that a delta goes on with: by index, else by id, else the last. A new
     /// id, or a new name where no id is given, begins a new call, for some vendors
     /// number every call zero.
@@ -103,12 +117,6 @@ impl Calls {
         let begins_anew = |call: &Call| id.is_none() && call.is_followed_by(name);
         self.calls.get(at).is_none_or(|it| !begins_anew(it)).then_some(at)
     }
-}
-
-/// The arguments as text, whether they come as text or as an object.
-fn arguments(function: &Fields<'_>) -> String {
-    let Some(json) = function.json("arguments") else { return String::new() };
-    fields::text(json).unwrap_or_else(|| json.to_owned())
 }
 
 // === impl Call ===

@@ -18,6 +18,11 @@ impl<'a> Fields<'a> {
         serde_json::from_str(json).ok().map(Self)
     }
 
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A field's JSON; null is missing.
     pub(super) fn json(&self, name: &str) -> Option<&'a str> {
         self.0.get(name).map(|it| it.get()).filter(|it| *it != "null")
