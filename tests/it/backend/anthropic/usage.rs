@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{answer, delta, end, hear_events, open, said, start};
 
-fn counted(prompt: [Option<i64>; 3], answer: [Option<i64>; 2]) -> Option<ReportedUsage> {
+fn counted(prompt: [Option<i64>; 3], answer: [Option<i64>; 2]) -> ReportedUsage {
     let ([input, cache_read, cache_write], [output, reasoning]) = (prompt, answer);
-    Some(ReportedUsage { input, cache_read, cache_write, output, reasoning })
+    ReportedUsage { input, cache_read, cache_write, output, reasoning }
 }
 
 /// The last count of an answer of four bytes with these at its beginning and end.
@@ -22,11 +22,11 @@ async fn cached_tokens_are_beside_the_input_and_never_in_it() {
     let first = json!({"input_tokens": 3, "cache_creation_input_tokens": 12_304,
         "cache_read_input_tokens": 0, "output_tokens": 1});
     let expected = counted([Some(3), Some(0), Some(12_304)], [Some(4), None]);
-    assert_eq!(last(&first, &json!({"output_tokens": 4})).await, expected);
+    assert_eq!(last(&first, &json!({"output_tokens": 4})).await, Some(expected));
     let lifetimes = json!({"input_tokens": 3, "cache_creation":
         {"ephemeral_5m_input_tokens": 4, "ephemeral_1h_input_tokens": 5}});
     let expected = counted([Some(3), None, Some(9)], [Some(4), None]);
-    assert_eq!(last(&lifetimes, &json!({"output_tokens": 4})).await, expected);
+    assert_eq!(last(&lifetimes, &json!({"output_tokens": 4})).await, Some(expected));
 }
 
 #[tokio::test]
@@ -39,11 +39,11 @@ async fn the_last_count_stands_and_what_says_nothing_unsays_nothing() {
         json!({"output_tokens": 4, "input_tokens": null, "cache_read_input_tokens": null}),
         json!({"output_tokens": 4.0, "input_tokens": 5}),
     ] {
-        assert_eq!(last(&five, &later).await, expected, "{later}");
+        assert_eq!(last(&five, &later).await, Some(expected), "{later}");
     }
     let late = json!({"input_tokens": 5, "output_tokens": 4});
     let zero = json!({"input_tokens": 0, "output_tokens": 0});
-    assert_eq!(last(&zero, &late).await, expected, "some say zero first");
+    assert_eq!(last(&zero, &late).await, Some(expected), "some say zero first");
     // A hundred growing counts are not added up.
     let mut events = vec![start(&five)];
     for it in 1..=100 {
@@ -52,7 +52,7 @@ async fn the_last_count_stands_and_what_says_nothing_unsays_nothing() {
     }
     events.extend(end("end_turn", &json!({"output_tokens": 0})));
     let expected = counted([Some(5), None, None], [Some(100), None]);
-    assert_eq!(hear_events(&events).await.usage, expected);
+    assert_eq!(hear_events(&events).await.usage, Some(expected));
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn unknown_is_not_zero() {
     assert_eq!(last(&json!({"input_tokens": "many"}), &json!([])).await, None);
     let placeholder = json!({"input_tokens": 5, "output_tokens": 1});
     let expected = counted([Some(5), None, None], [None, None]);
-    assert_eq!(last(&placeholder, &Value::Null).await, expected, "the first is no count");
+    assert_eq!(last(&placeholder, &Value::Null).await, Some(expected), "the first is no count");
 }
 
 #[tokio::test]
@@ -70,7 +70,7 @@ async fn what_cannot_be_true_is_not_mended() {
     let usage = json!({"input_tokens": -1, "output_tokens": 1_000_000});
     let seen = hear_events(&answer(&["abcd"], "end_turn", &usage)).await;
     let expected = counted([Some(-1), None, None], [Some(1_000_000), None]);
-    assert_eq!(seen.usage, expected);
+    assert_eq!(seen.usage, Some(expected));
 }
 
 #[tokio::test]
