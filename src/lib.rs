@@ -19,6 +19,7 @@ pub mod proto;
 pub mod routing;
 pub mod store;
 pub mod tasks;
+pub mod telemetry;
 pub mod tokens;
 pub mod transport;
 pub mod vault;

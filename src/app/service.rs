@@ -19,6 +19,7 @@ use crate::{
     identity::shed::{Rates, Shed},
     store::{self, Store},
     tasks::Tasks,
+    telemetry::Metrics,
     transport::{
         grpc::{self, Doors, state::Services},
         http::{self, Health},
@@ -192,6 +193,7 @@ async fn open_doors(
     let grpc_listener = bind(config.grpc, "grpc").await?;
     let http_listener = bind(config.http, "http").await?;
     let (grpc, http) = (grpc_listener.local_addr()?, http_listener.local_addr()?);
+    let metrics = Metrics::new()?;
     let broker = Broker {
         store: services.store.clone(),
         engine: services.engine.clone(),
@@ -199,6 +201,7 @@ async fn open_doors(
         catalogue: services.catalogue.clone(),
         connections: services.connections.clone(),
         health: catalogue::Health::default(),
+        metrics: metrics.clone(),
         shutdown: cut.clone(),
     };
     let parts = Doors {
@@ -211,7 +214,7 @@ async fn open_doors(
     };
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
-    doors.spawn(http::serve(health.clone(), http_listener, stop.clone()));
+    doors.spawn(http::serve((health.clone(), metrics), http_listener, stop.clone()));
     Ok((doors, grpc, http))
 }
 

@@ -21,9 +21,9 @@ pub(super) fn meta(
     left: &Left,
 ) -> JsonText {
     let mut budget = Map::new();
-    budget.insert("outcome".to_owned(), json!(outcome_word(outcome)));
+    budget.insert("outcome".to_owned(), json!(outcome.word()));
     if let Some(cut) = cut {
-        budget.insert("cut".to_owned(), json!(cut_word(cut)));
+        budget.insert("cut".to_owned(), json!(cut.word()));
     }
     if is_landing {
         budget.insert("landing".to_owned(), json!(true));
@@ -35,30 +35,6 @@ pub(super) fn meta(
     budget.insert("left".to_owned(), json!({ "calls": left.calls, "seconds": left.seconds }));
     let whole = Map::from_iter([(KEY.to_owned(), Value::Object(budget))]);
     JsonText::checked(&Value::Object(whole).to_string())
-}
-
-/// The outcome's fixed name.
-const fn outcome_word(it: Outcome) -> &'static str {
-    match it {
-        Outcome::Complete => "COMPLETE",
-        Outcome::Partial => "PARTIAL",
-        Outcome::Exhausted => "EXHAUSTED",
-        Outcome::Refused => "REFUSED",
-        Outcome::InputRequired => "INPUT_REQUIRED",
-    }
-}
-
-/// The cut's fixed name.
-const fn cut_word(it: Cut) -> &'static str {
-    match it {
-        Cut::ClientGone => "CLIENT_GONE",
-        Cut::Deadline => "DEADLINE",
-        Cut::Idle => "IDLE",
-        Cut::Budget => "BUDGET",
-        Cut::Backend => "BACKEND",
-        Cut::Cancelled => "CANCELLED",
-        Cut::Shutdown => "SHUTDOWN",
-    }
 }
 
 /// The limit's name, unless it is money: that is between user and host.

@@ -32,6 +32,7 @@ use crate::{
     envelope::{self, Made},
     identity::HostCaller,
     store::Store,
+    telemetry::{Ended, Metrics},
 };
 
 use attempts::Next;
@@ -53,6 +54,8 @@ pub struct Broker {
     pub connections: Connections,
     /// How backends fare.
     pub health: Health,
+    /// What is told of calls in numbers.
+    pub metrics: Metrics,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
 }
@@ -86,11 +89,15 @@ enum End {
 
 /// Samples once, inside the envelope.
 pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
-    match story(broker, request).await {
+    let began = broker.clock.monotonic();
+    let reply = match story(broker, request).await {
         Ok(reply) => Ok(reply),
         Err(End::Reply(reply)) => Ok(*reply),
         Err(End::Fault(fault)) => Err(fault),
-    }
+    };
+    let ended = reply.as_ref().map_or(Ended::InError, |it| Ended::So(it.outcome, it.cut));
+    broker.metrics.ended(ended, broker.clock.monotonic().saturating_duration_since(began));
+    reply
 }
 
 async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {

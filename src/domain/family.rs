@@ -1,6 +1,8 @@
 //! Names of models: what they are matched by, and which class they speak of, so that a
 //! wish for one vendor's model can be met by another's of the same class.
 
+use memchr::memmem::Finder;
+
 /// How big a model is within its vendor's line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
@@ -66,7 +68,7 @@ impl Names {
 
     /// Whether a hint is part of one of them.
     pub fn match_hint(&self, hint: &Hint) -> bool {
-        self.lowered.iter().any(|it| it.contains(&hint.lowered))
+        self.lowered.iter().any(|it| hint.lowered.find(it.as_bytes()).is_some())
     }
 
     /// The class that a hint speaks of, if it is this model's too.
@@ -76,15 +78,17 @@ impl Names {
 }
 
 /// A wish for a model by part of its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Hint {
-    lowered: String,
+    /// Made ready once to be looked for in thousands of names.
+    lowered: Finder<'static>,
     class: Option<Class>,
 }
 
 impl Hint {
     /// Of a request's own words.
     pub fn of(text: &str) -> Self {
-        Self { lowered: text.to_lowercase(), class: Class::of(text) }
+        let lowered = Finder::new(text.to_lowercase().as_bytes()).into_owned();
+        Self { lowered, class: Class::of(text) }
     }
 }

@@ -19,6 +19,19 @@ pub enum Outcome {
     InputRequired,
 }
 
+impl Outcome {
+    /// Its fixed name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "COMPLETE",
+            Self::Partial => "PARTIAL",
+            Self::Exhausted => "EXHAUSTED",
+            Self::Refused => "REFUSED",
+            Self::InputRequired => "INPUT_REQUIRED",
+        }
+    }
+}
+
 /// Why an answer ended before the model did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
@@ -36,6 +49,21 @@ pub enum Cut {
     Cancelled,
     /// This process is ending.
     Shutdown,
+}
+
+impl Cut {
+    /// Its fixed name.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::ClientGone => "CLIENT_GONE",
+            Self::Deadline => "DEADLINE",
+            Self::Idle => "IDLE",
+            Self::Budget => "BUDGET",
+            Self::Backend => "BACKEND",
+            Self::Cancelled => "CANCELLED",
+            Self::Shutdown => "SHUTDOWN",
+        }
+    }
 }
 
 /// What a bound can be a bound of, time included.

@@ -90,6 +90,8 @@ struct Fit<'a> {
     prices: Prices,
     prompt_tokens: u64,
     answer_tokens: u64,
+    /// The most that the whole request can cost on it, in pico-USD.
+    cost: i128,
 }
 
 /// The `most` models that suit a request best. Those for demonstrations come last unless
@@ -166,7 +168,9 @@ fn fit<'a>(
         return Err(Rejection::Failing(open.again_in));
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
-    Ok(Fit { listed, version, prices, prompt_tokens: bound.most, answer_tokens })
+    let answer = i128::from(prices.dearest_answer_token().pico_usd());
+    let cost = prices.prompt_ceiling(bound.most) + answer * i128::from(answer_tokens);
+    Ok(Fit { listed, version, prices, prompt_tokens: bound.most, answer_tokens, cost })
 }
 
 impl Rejection {

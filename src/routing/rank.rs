@@ -42,7 +42,7 @@ pub(super) fn is_named(it: &Fit<'_>, hints: &[Hint]) -> bool {
 /// The best `most` of these, best first, each with why it stands where it does.
 pub(super) fn best<'a>(fits: &[Fit<'a>], wishes: &Preferences, most: usize) -> Vec<Candidate<'a>> {
     let hints = hints(wishes);
-    let cheapest = fits.iter().map(cost).min().unwrap_or(0);
+    let cheapest = fits.iter().map(|it| it.cost).min().unwrap_or(0);
     let key = |it: &Fit<'a>| -> Key<'a> {
         let model = &it.listed.model;
         let score = Reverse(score(it, wishes, cheapest));
@@ -65,12 +65,6 @@ pub(super) fn best<'a>(fits: &[Fit<'a>], wishes: &Preferences, most: usize) -> V
         reasons: reasons(it, wishes, (met, cheapest)),
     };
     keyed.into_iter().take(most).map(candidate).collect()
-}
-
-/// The most the whole request can cost on it, in pico-USD.
-fn cost(it: &Fit<'_>) -> i128 {
-    let answer = i128::from(it.prices.dearest_answer_token().pico_usd());
-    it.prices.prompt_ceiling(it.prompt_tokens) + answer * i128::from(it.answer_tokens)
 }
 
 fn meets(it: &Fit<'_>, hints: &[Hint]) -> Match {
@@ -101,8 +95,7 @@ fn score(it: &Fit<'_>, wishes: &Preferences, cheapest: i128) -> i128 {
 
 /// From 0 to [`FULL`]: the cheapest has all of it, one twice as dear has half.
 fn cheapness(it: &Fit<'_>, cheapest: i128) -> i128 {
-    let cost = cost(it);
-    if cost == 0 { FULL } else { cheapest * FULL / cost }
+    if it.cost == 0 { FULL } else { cheapest * FULL / it.cost }
 }
 
 fn reasons(it: &Fit<'_>, wishes: &Preferences, (met, cheapest): (Match, i128)) -> Vec<String> {

@@ -51,7 +51,7 @@ const NARROWER: [(&str, &[&str]); 5] = [
 /// Named by all but the domain; they name each other and the domain.
 const LEAVES: [&str; 6] = ["proto", "config", "telemetry", "net", "clock", "tasks"];
 /// Which modules may name a foreign crate.
-const OWNERS: [(&str, &[&str]); 16] = [
+const OWNERS: [(&str, &[&str]); 20] = [
     ("sqlx", &["store"]),
     ("tonic", &["transport", "client", "cli", "proto"]),
     ("tonic_health", &["transport", "client", "cli"]),
@@ -65,6 +65,10 @@ const OWNERS: [(&str, &[&str]); 16] = [
     ("bpe_openai", &["tokens"]),
     ("reqwest", &["net", "backend"]),
     ("ring", &["vault"]),
+    ("opentelemetry", &["telemetry"]),
+    ("opentelemetry_prometheus", &["telemetry"]),
+    ("opentelemetry_sdk", &["telemetry"]),
+    ("prometheus", &["telemetry"]),
     ("figment", &["config"]),
     ("clap", &["cli", "main"]),
     ("nix", &["app", "cli"]),

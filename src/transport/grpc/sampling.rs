@@ -22,6 +22,7 @@ use crate::{
         sampling_service_server::SamplingService, stream_message_response::Event,
     },
     tasks::Tasks,
+    telemetry::measured,
 };
 
 /// Events of a stream that wait for a slow reader.
@@ -47,9 +48,11 @@ impl SamplingService for Sampling {
         request: Request<CreateMessageRequest>,
     ) -> Result<Response<CreateMessageResponse>, Status> {
         let (metadata, extensions, body) = request.into_parts();
-        let (request, asked, _gone) = self.read(&metadata, body, Sink::NONE).await?;
+        let read = self.read(&metadata, body, Sink::NONE);
+        let (read, own) = measured(&self.broker.clock, read).await;
+        let (request, asked, _gone) = read?;
         let reply = self
-            .start(request, asked, extensions.get().cloned())?
+            .start((request, own), asked, extensions.get().cloned())?
             .await
             .map_err(|_| Fault::Internal)??;
         Ok(Response::new(reply.into_inner()))
@@ -62,9 +65,11 @@ impl SamplingService for Sampling {
         let (metadata, extensions, body) = request.into_parts();
         let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
         let (sender, receiver) = mpsc::channel(EVENTS_WAITING);
-        let (request, asked, gone) = self.read(&metadata, body, Sink::new(sender)).await?;
+        let read = self.read(&metadata, body, Sink::new(sender));
+        let (read, own) = measured(&self.broker.clock, read).await;
+        let (request, asked, gone) = read?;
         let tenant = request.caller.tenant;
-        let reply = self.start(request, asked, extensions.get().cloned())?;
+        let reply = self.start((request, own), asked, extensions.get().cloned())?;
         let progress = ReceiverStream::new(receiver).map(move |it| Ok(progress(it, tenant)));
         let done = stream::once(async move {
             // Held until the end: dropping the stream is what tells that the reader is gone.
@@ -117,10 +122,11 @@ impl Sampling {
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
-    /// its hold has to be settled all the same.
+    /// its hold has to be settled all the same. What it takes of its own adds to what
+    /// reading the request took.
     fn start(
         &self,
-        request: call::Request,
+        (request, read): (call::Request, Duration),
         asked: Option<Asked>,
         taken: Option<Taken>,
     ) -> Result<Answer, Fault> {
@@ -132,7 +138,9 @@ impl Sampling {
                 let reply = call::sample(&broker, request).await?;
                 Ok(convert::reply::to_wire(reply, tenant, currency))
             });
-            let reply = requests.once(asked.as_ref(), work).await;
+            let once = requests.once(asked.as_ref(), work);
+            let (reply, own) = measured(&broker.clock, once).await;
+            broker.metrics.own(read.saturating_add(own));
             // The request's bytes count as in flight until here.
             drop(taken);
             // A caller that is gone misses the reply; the ledger has it.

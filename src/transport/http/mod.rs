@@ -1,4 +1,4 @@
-//! The HTTP door: health.
+//! The HTTP door: health and metrics.
 
 use std::sync::{
     Arc,
@@ -6,9 +6,17 @@ use std::sync::{
 };
 
 use anyhow::{Context, Result};
-use axum::{Router, extract::State, http::StatusCode, routing::get};
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header::CONTENT_TYPE},
+    response::IntoResponse,
+    routing::get,
+};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use crate::telemetry::Metrics;
 
 /// How far the clocks may be apart, in milliseconds.
 const CLOCK_OFF_MS_MAX: u64 = 1_000;
@@ -55,13 +63,23 @@ impl Health {
 }
 
 /// Serves until `stop`.
-pub async fn serve(health: Health, listener: TcpListener, stop: CancellationToken) -> Result<()> {
+pub async fn serve(
+    (health, metrics): (Health, Metrics),
+    listener: TcpListener,
+    stop: CancellationToken,
+) -> Result<()> {
     let routes = Router::new()
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
-        .with_state(health);
+        .with_state(health)
+        .merge(Router::new().route("/metrics", get(told)).with_state(metrics));
     let until = async move { stop.cancelled().await };
     axum::serve(listener, routes).with_graceful_shutdown(until).await.context("serving HTTP")
+}
+
+/// In the text format that Prometheus reads.
+async fn told(State(metrics): State<Metrics>) -> impl IntoResponse {
+    ([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], metrics.text())
 }
 
 async fn ready(State(health): State<Health>) -> (StatusCode, String) {

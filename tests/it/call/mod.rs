@@ -13,6 +13,7 @@ mod explain;
 mod gone;
 mod hierarchy;
 mod landing;
+mod metrics;
 mod nesting;
 mod outcomes;
 pub(crate) mod price;

@@ -95,6 +95,12 @@ impl World {
         format!("http://{}", self.running.as_ref().unwrap().grpc)
     }
 
+    /// What Prometheus would read.
+    pub(crate) async fn metrics(&self) -> String {
+        let at = format!("http://{}/metrics", self.running.as_ref().unwrap().http);
+        reqwest::get(at).await.unwrap().error_for_status().unwrap().text().await.unwrap()
+    }
+
     // === As the host ===
 
     pub(crate) fn host<T>(&self, body: T) -> Request<T> {
