@@ -9,6 +9,7 @@ use std::{
 };
 
 use jiff::Timestamp;
+use nix::time::{ClockId, clock_gettime};
 
 use crate::domain::ids::{Id, uuid_v7};
 
@@ -43,6 +44,13 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "this is the clock")]
     pub fn monotonic(&self) -> Instant {
         Instant::now()
+    }
+
+    /// How long this thread has been on a processor, system calls included. Zero where
+    /// the operating system does not tell.
+    pub fn on_processor(&self) -> Duration {
+        let spent = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
+        spent.map_or(Duration::ZERO, Duration::from)
     }
 
     /// Waits.

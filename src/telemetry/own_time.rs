@@ -1,11 +1,8 @@
 //! Own time: what is left of a call without its waiting. It is measured where it is
-//! spent, each time the runtime lets a call go on; whatever it waits for, it does not run.
+//! spent, each time the runtime lets a call go on, in time on a processor: what the
+//! machine does meanwhile for others, the database among them, is not the call's.
 
-use std::{
-    future::poll_fn,
-    pin::pin,
-    time::{Duration, Instant},
-};
+use std::{future::poll_fn, pin::pin, time::Duration};
 
 use crate::clock::Clock;
 
@@ -14,9 +11,10 @@ pub async fn measured<F: Future>(clock: &Clock, work: F) -> (F::Output, Duration
     let mut work = pin!(work);
     let mut own = Duration::ZERO;
     let output = poll_fn(|cx| {
-        let begun: Instant = clock.monotonic();
+        // One poll is on one thread from its beginning to its end.
+        let begun = clock.on_processor();
         let polled = work.as_mut().poll(cx);
-        own += clock.monotonic().saturating_duration_since(begun);
+        own += clock.on_processor().saturating_sub(begun);
         polled
     })
     .await;

@@ -71,7 +71,7 @@ const OWNERS: [(&str, &[&str]); 20] = [
     ("prometheus", &["telemetry"]),
     ("figment", &["config"]),
     ("clap", &["cli", "main"]),
-    ("nix", &["app", "cli"]),
+    ("nix", &["app", "cli", "clock"]),
 ];
 /// What would make the domain impure.
 const NOT_IN_DOMAIN: [&str; 6] = ["serde", "serde_json", "tokio", "tracing", "async", "await"];
