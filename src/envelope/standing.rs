@@ -128,9 +128,8 @@ pub async fn stand(
             let problem = "the envelope is closed; open another one".to_owned();
             return Err(Fault::Precondition { reason: "ENVELOPE_CLOSED", problem }.into());
         }
-        let now = store::now(&mut tx).await?;
         let parties = Parties { root: parties.root, ..envelope.parties };
-        let limits = all_limits(&mut tx, &parties, (&envelope, now)).await?;
+        let (now, limits) = all_limits(&mut tx, &parties, &envelope).await?;
         match made {
             Made::Kept => store::commit(tx).await?,
             Made::Forgotten => store::forget(tx).await?,
@@ -166,18 +165,17 @@ async fn around(tx: &mut store::Tx, envelope: &Envelope) -> Result<Vec<Envelope>
     envelopes::all_of(tx, tenant, &envelope.ancestors, Closing::Allowed).await
 }
 
-/// The limits of the envelope, of those around it and of the budgets, those of a new
-/// window made now.
+/// Postgres' time and the limits of the envelope, of those around it and of the budgets,
+/// those of a new window made now.
 async fn all_limits(
     tx: &mut store::Tx,
     parties: &Parties,
-    (envelope, now): (&Envelope, Timestamp),
-) -> Result<Vec<Limit>, Stop> {
+    envelope: &Envelope,
+) -> Result<(Timestamp, Vec<Limit>), Stop> {
     let tenant = parties.tenant;
     let mut owners = vec![envelope.life.id];
     owners.extend(&envelope.ancestors);
-    let mut found = limits::of_envelopes(tx, tenant, &owners).await?;
-    let budgets = budgets::that_count(tx, parties).await?;
+    let (now, budgets) = budgets::that_count(tx, parties).await?;
     let mut wanted = Vec::new();
     for budget in &budgets {
         let made = windows::of_budget(tenant, budget, Some(parties.server), now).map_err(|it| {
@@ -187,13 +185,12 @@ async fn all_limits(
         wanted.extend(made);
     }
     let ids: Vec<LimitId> = wanted.iter().map(|it| it.key.id).collect();
-    let mut known = limits::by_id(tx, tenant, &ids).await?;
-    let missing = |it: &Limit| known.iter().all(|known| known.key != it.key);
+    let mut found = limits::that_apply(tx, tenant, (&owners, &ids)).await?;
+    let missing = |it: &Limit| found.iter().all(|known| known.key != it.key);
     let fresh: Vec<Limit> = wanted.into_iter().filter(missing).collect();
     if !fresh.is_empty() {
         limits::create(tx, &fresh).await?;
-        known = limits::by_id(tx, tenant, &ids).await?;
+        found = limits::that_apply(tx, tenant, (&owners, &ids)).await?;
     }
-    found.extend(known);
-    Ok(found)
+    Ok((now, found))
 }

@@ -20,12 +20,9 @@ use crate::{
 pub async fn authenticate(store: &Store, presented: Option<&str>) -> Result<Caller, Fault> {
     let key: Key = presented.and_then(|it| it.parse().ok()).ok_or(Fault::Unauthenticated)?;
     let mut tx = store.call_tx(key.tenant()).await?;
-    let credential = identity::credential_by_digest(&mut tx, key.tenant(), &key.digest()).await?;
-    let tenant = identity::tenant(&mut tx, key.tenant()).await?;
+    let bearer = identity::bearer(&mut tx, key.tenant(), &key.digest()).await?;
     store::commit(tx).await?;
-    let (Some(credential), Some(tenant)) = (credential, tenant) else {
-        return Err(Fault::Unauthenticated);
-    };
+    let (tenant, credential) = bearer.ok_or(Fault::Unauthenticated)?;
     Ok(Caller { tenant, credential })
 }
 

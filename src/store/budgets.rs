@@ -1,5 +1,6 @@
 //! Rows of budgets.
 
+use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
@@ -11,21 +12,21 @@ use crate::domain::{
     period::Period,
 };
 
-/// The budgets in force that count a call of these.
+/// Postgres' time, and the budgets in force that count a call of these.
 pub(crate) async fn that_count(
     connection: &mut PgConnection,
     parties: &Parties,
-) -> Result<Vec<Budget>, Error> {
+) -> Result<(Timestamp, Vec<Budget>), Error> {
     let rows = sqlx::query(
-        "select * from budgets
-         where tenant_id = $1 and deleted_at is null
+        "select now() as now, b.* from (values (true)) as always
+         left join budgets b on b.tenant_id = $1 and b.deleted_at is null
              -- As the index has it: the id of all zeros is nobody's.
-             and case when user_id is null then '00000000-0000-0000-0000-000000000000' else user_id end
+             and case when b.user_id is null then '00000000-0000-0000-0000-000000000000' else b.user_id end
                  = any (array[$2, '00000000-0000-0000-0000-000000000000']::uuid[])
-             and case when server_id is null then '00000000-0000-0000-0000-000000000000' else server_id end
+             and case when b.server_id is null then '00000000-0000-0000-0000-000000000000' else b.server_id end
                  = any (array[$3, '00000000-0000-0000-0000-000000000000']::uuid[])
-             and (host_id is null or host_id = $4) and (root_id is null or root_id = $5)
-         order by budget_id",
+             and (b.host_id is null or b.host_id = $4) and (b.root_id is null or b.root_id = $5)
+         order by b.budget_id",
     )
     .bind(parties.tenant.uuid())
     .bind(parties.user.uuid())
@@ -34,7 +35,10 @@ pub(crate) async fn that_count(
     .bind(parties.root.map(RootId::uuid))
     .fetch_all(connection)
     .await?;
-    rows.iter().map(budget).collect()
+    let first = rows.first().ok_or(Error::Unreadable("budgets"))?;
+    let now = first.try_get::<Instant, _>("now")?.0;
+    let is_one = |row: &&PgRow| !matches!(row.try_get("budget_id"), Ok(None::<Uuid>));
+    Ok((now, rows.iter().filter(is_one).map(budget).collect::<Result<_, _>>()?))
 }
 
 /// Budgets in force after `after`, by id.

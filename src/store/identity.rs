@@ -13,23 +13,25 @@ use crate::domain::{
     tenant::Tenant,
 };
 
-/// The credential with this digest, unless it was revoked or has expired.
-pub(crate) async fn credential_by_digest(
+/// Whoever bears the credential with this digest, unless it was revoked or has expired.
+pub(crate) async fn bearer(
     connection: &mut PgConnection,
-    tenant: TenantId,
+    id: TenantId,
     digest: &[u8; 32],
-) -> Result<Option<Credential>, Error> {
+) -> Result<Option<(Tenant, Credential)>, Error> {
     let row = sqlx::query(
-        "select c.*, h.display_name as host_name
-         from credentials c left join hosts h on h.tenant_id = c.tenant_id and h.host_id = c.host_id
+        "select c.*, h.display_name as host_name, t.display_name as tenant_name, t.currency
+         from credentials c join tenants t on t.tenant_id = c.tenant_id
+         left join hosts h on h.tenant_id = c.tenant_id and h.host_id = c.host_id
          where c.tenant_id = $1 and c.digest = $2 and c.revoked_at is null
              and (c.expires_at is null or now() < c.expires_at)",
     )
-    .bind(tenant.uuid())
+    .bind(id.uuid())
     .bind(digest.as_slice())
     .fetch_optional(connection)
     .await?;
-    row.map(|it| credential(&it)).transpose()
+    let both = |it: &PgRow| Ok((tenant_row(it, id, "tenant_name")?, credential(it)?));
+    row.map(|it| both(&it)).transpose()
 }
 
 /// Credentials after `after`, by id.
@@ -139,10 +141,13 @@ pub(crate) async fn tenant(
         .bind(id.uuid())
         .fetch_optional(connection)
         .await?;
-    let Some(row) = row else { return Ok(None) };
+    row.map(|it| tenant_row(&it, id, "display_name")).transpose()
+}
+
+fn tenant_row(row: &PgRow, id: TenantId, name: &str) -> Result<Tenant, Error> {
     let currency: &str = row.try_get("currency")?;
     let currency: Currency = currency.parse().map_err(|_| Error::Unreadable("tenants.currency"))?;
-    Ok(Some(Tenant { id, display_name: row.try_get("display_name")?, currency }))
+    Ok(Tenant { id, display_name: row.try_get(name)?, currency })
 }
 
 /// Adds a tenant.

@@ -66,6 +66,28 @@ pub(crate) async fn of_envelopes(
     rows.iter().map(limit).collect()
 }
 
+/// The limits of these envelopes, and those with these ids, as far as they exist.
+pub(crate) async fn that_apply(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    (envelopes, ids): (&[EnvelopeId], &[LimitId]),
+) -> Result<Vec<Limit>, Error> {
+    let envelopes: Vec<Uuid> = envelopes.iter().map(|it| it.uuid()).collect();
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let rows = sqlx::query(
+        "select l.* from limits l where l.tenant_id = $1 and l.envelope_id = any ($2)
+         union all
+         select l.* from unnest($3::uuid[]) as k (limit_id)
+         join limits l on l.tenant_id = $1 and l.limit_id = k.limit_id",
+    )
+    .bind(tenant.uuid())
+    .bind(envelopes)
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(limit).collect()
+}
+
 /// The limits with these ids, as far as they exist.
 pub(crate) async fn by_id(
     connection: &mut PgConnection,

@@ -18,7 +18,7 @@ use self::{
 
 /// Parts of statements that must have been seen, or the test proves less than it says.
 const SEEN: [&str; 28] = [
-    "from credentials c left join hosts",
+    "from credentials c join tenants",
     "from users u",
     "from backends",
     "from models m",
@@ -26,9 +26,9 @@ const SEEN: [&str; 28] = [
     "from envelope_scopes s",
     "insert into envelope_scopes",
     "insert into envelopes",
-    "from budgets",
+    "left join budgets b",
     "insert into limits",
-    "from limits where tenant_id = $1 and envelope_id",
+    "from limits l where l.tenant_id = $1 and l.envelope_id",
     "insert into requests",
     "from requests where",
     "update requests set ended",
