@@ -2,13 +2,28 @@
 //! kind is as good as missing, of two with one name the last counts, and numbers
 //! stay as they were written.
 
-use std::collections::BTreeMap;
+use std::{
+    borrow::{Borrow, Cow},
+    collections::BTreeMap,
+};
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// An object's fields.
 #[derive(Debug, Default)]
-pub(super) struct Fields<'a>(BTreeMap<String, &'a RawValue>);
+pub(super) struct Fields<'a>(BTreeMap<Name<'a>, &'a RawValue>);
+
+/// A field's name, copied only where the JSON escapes it: every piece of every answer
+/// is read through here.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Borrow<str> for Name<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
 
 // === impl Fields ===
 
