@@ -112,7 +112,7 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
             let over = envelope::seconds(&standing.envelope, standing.now);
             (Outcome::Exhausted, Some(over), false)
         }
-        Err(Denial::Unknown) => return Err(Fault::Internal.into()),
+        Err(Denial::Late | Denial::Unknown) => return Err(Fault::Internal.into()),
     };
     Ok(Explained { outcome, candidates, limit, is_landing, refusal: None, ..nobody })
 }
