@@ -269,11 +269,12 @@ impl Lane {
     /// Keeps what is known of a batch that could not be written: the truth of calls, and
     /// which holds nobody will use, should they turn out to be taken.
     fn owe(&self, commands: &[Command], may_be_taken: bool) {
+        let now = self.clock.monotonic();
         for command in commands {
             match command {
                 Command::End(it) => self.owed.end(&it.hold, it.kind, it.truth),
                 Command::Hold(it) if may_be_taken => {
-                    self.owed.unwanted(it.order.parties.tenant, it.order.id);
+                    self.owed.unwanted(it.order.parties.tenant, it.order.id, now);
                 }
                 Command::Hold(_) => {}
             }
