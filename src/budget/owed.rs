@@ -29,7 +29,7 @@ const AT_ONCE: usize = 256;
 
 /// How long a write whose connection broke may go on: longer than any of Postgres' own
 /// timeouts for it.
-const UNKNOWN_MAX: Duration = Duration::from_secs(60);
+const UNKNOWN_MAX: Duration = Duration::from_mins(1);
 
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
