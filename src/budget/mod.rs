@@ -3,6 +3,7 @@
 
 pub mod command;
 pub mod decide;
+pub mod extension;
 pub mod lane;
 pub mod late;
 pub mod offer;
