@@ -1,7 +1,10 @@
 //! The answer: the same request once more, with the token and what the person said.
 
 use super::{
-    super::{Broker, End, Request, admission::Admitted},
+    super::{
+        Broker, End, Request,
+        admission::{Admitted, in_time},
+    },
     form,
     token::{self, Asked},
 };
@@ -65,7 +68,8 @@ pub(in super::super) async fn give(
         return Ok(admitted);
     }
     let gift = gift(&admitted, &asked, given);
-    match extension::give(&broker.store, &gift).await.map_err(Fault::from)? {
+    let given = async { extension::give(&broker.store, &gift).await.map_err(Fault::from) };
+    match in_time(given).await? {
         // It finds the limits raised, or the envelope closed.
         Given::Added(_) | Given::Refused | Given::Closed => admitted.look_again(broker).await?,
         Given::Before => warn(&mut admitted, USED),

@@ -107,7 +107,7 @@ impl Sampling {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
         let identified = once::identified(&mut body);
-        let same = once::body(&mut body);
+        let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
