@@ -18,6 +18,7 @@ pub mod limits;
 pub mod migrate;
 pub mod requests;
 pub mod roots;
+pub mod tokens;
 pub mod verify;
 
 use std::time::Duration;

@@ -118,7 +118,9 @@ impl Sampling {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
-        Ok((call::Request { caller, sampling, call, deadline, gone, sink }, asked, guard))
+        let models = Vec::new();
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink };
+        Ok((request, asked, guard))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
@@ -150,7 +152,7 @@ impl Sampling {
     }
 }
 
-pub(super) fn shutting_down() -> Fault {
+pub(crate) fn shutting_down() -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
@@ -160,7 +162,7 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, attempt, envelope, max_tokens } => {
+        Progress::Started { call, attempt, envelope, max_tokens, model: _ } => {
             Event::Started(proto::Started {
                 call: call.to_string(),
                 envelope: convert::name::format(tenant, &envelope),
