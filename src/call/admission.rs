@@ -54,12 +54,28 @@ impl Admitted {
 
 /// What the request stands on now.
 async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Standing, End> {
-    let Request { caller, sampling, .. } = request;
+    let Request { caller, sampling, models, .. } = request;
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
     let desk = (&broker.store, &broker.clock);
     let standing = stand(desk, caller, names, &sampling.envelope, made);
-    in_time(standing).await
+    let mut standing = in_time(standing).await?;
+    narrow(&mut standing.grant.models, models)?;
+    Ok(standing)
+}
+
+/// Leaves of the granted aliases those that the caller's key is for. Neither list names
+/// any where all are meant, so that one without any in common must not be left empty.
+fn narrow(granted: &mut Vec<String>, models: &[String]) -> Result<(), Refusal> {
+    if models.is_empty() {
+        return Ok(());
+    }
+    if granted.is_empty() {
+        models.clone_into(granted);
+        return Ok(());
+    }
+    granted.retain(|it| models.contains(it));
+    if granted.is_empty() { Err(Refusal::NoModel) } else { Ok(()) }
 }
 
 /// The database's answer, or an error when there is none.

@@ -74,6 +74,8 @@ pub struct Request {
     pub caller: HostCaller,
     /// What it asks.
     pub sampling: SamplingRequest,
+    /// Aliases that the caller's key narrows the grant to; none: all that it allows.
+    pub models: Vec<String>,
     /// Fresh, and known before anything is held: whoever repeats the request finds
     /// by it what became of the call.
     pub call: CallId,

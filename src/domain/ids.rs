@@ -70,6 +70,8 @@ ids! {
     RootId = "root";
     /// An API key.
     CredentialId = "key";
+    /// A key that is an envelope.
+    TokenId = "tok";
     /// A consent.
     GrantId = "grt";
     /// One bounded sub-agent's allowance.

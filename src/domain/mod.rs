@@ -29,5 +29,6 @@ pub mod request;
 pub mod sound;
 pub mod stop;
 pub mod tenant;
+pub mod token;
 pub mod usage;
 pub mod vocabulary;

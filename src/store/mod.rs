@@ -20,6 +20,7 @@ pub mod migrate;
 pub(crate) mod months;
 pub mod requests;
 pub mod roots;
+pub mod tokens;
 pub mod verify;
 
 use std::time::Duration;

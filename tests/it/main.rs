@@ -20,6 +20,7 @@ mod fake_service;
 mod faults;
 mod ledger;
 mod mcp_json;
+mod openai;
 mod plans;
 mod postgres;
 mod protocol;
