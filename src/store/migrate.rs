@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 15] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -35,6 +35,7 @@ const MIGRATIONS: [(i64, &str, &str); 15] = migrations![
     11 "0011_scopes",
     12 "0012_nesting",
     13 "0013_anthropic",
+    14 "0014_price_book",
     15 "0015_bounds",
     16 "0016_routes",
 ];

@@ -16,6 +16,7 @@ pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub mod prices;
 pub mod requests;
 pub mod roots;
 pub mod verify;

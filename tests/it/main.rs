@@ -21,6 +21,7 @@ mod ledger;
 mod mcp_json;
 mod plans;
 mod postgres;
+mod prices;
 mod protocol;
 mod replay;
 mod routing;

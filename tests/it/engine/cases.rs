@@ -14,6 +14,7 @@ use bursar::{
         hold::Hold,
         limit::{LimitKey, LimitKind, Width},
         price::{Price, Prices},
+        rates::Rates,
         usage::Usage,
     },
 };
@@ -246,7 +247,8 @@ async fn a_call_of_november_that_ends_in_december_is_charged_to_november() {
 /// Input 3, cache write 3.75, output 15 USD per million tokens.
 fn prices() -> Prices {
     let price = |usd: &str| usd.parse::<Price>().unwrap();
-    Prices { cache_write: price("3.75"), ..Prices::of(price("3"), price("15")) }
+    let flat = Prices::of(price("3"), price("15"));
+    Prices { base: Rates { cache_write: price("3.75"), ..flat.base }, ..flat }
 }
 
 #[tokio::test]
