@@ -35,6 +35,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     11 "0011_scopes",
     12 "0012_nesting",
     13 "0013_anthropic",
+    14 "0014_price_book",
     15 "0015_bounds",
     16 "0016_routes",
     17 "0017_extensions",
