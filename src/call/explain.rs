@@ -114,7 +114,7 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
             let over = envelope::seconds(&standing.envelope, standing.now);
             (Outcome::Exhausted, Some(over), false)
         }
-        Err(Denial::Unknown) => return Err(Fault::Internal.into()),
+        Err(Denial::Late | Denial::Unknown) => return Err(Fault::Internal.into()),
     };
     let is_over = is_landing || outcome == Outcome::Exhausted;
     if may_ask && is_over && extension::offer(&mut routed).is_some() {

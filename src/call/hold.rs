@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{
     Broker, End, Request,
     admission::Admitted,
@@ -34,6 +36,11 @@ const LOOKS_MAX: usize = 4;
 /// How long a later attempt waits for its hold: between two attempts the tables say
 /// nothing of a call, and must not do so for as long as a dead one is given.
 const AGAIN: Duration = Duration::from_secs(20);
+
+/// How long after the booking of one attempt the next one may be held for, by Postgres'
+/// time: half of what makes a silent call a dead one. A process that was stopped in between
+/// finds it too late, for another may have made the call by then.
+const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// A call with a hold: it may be made.
 pub(super) struct HeldCall {
@@ -99,8 +106,11 @@ async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadlin
             continue;
         };
         let ttl = deadline.at.saturating_duration_since(now).saturating_add(GRACE);
-        match broker.engine.hold(order(routed, ttl)).await.map_err(Fault::from)? {
+        let mut order = order(routed, ttl);
+        order.ask.not_after = not_after(routed, deadline);
+        match broker.engine.hold(order).await.map_err(Fault::from)? {
             Verdict::Held(held) => return Ok((*held, deadline)),
+            Verdict::Late => return Err(late(&routed.admitted)),
             Verdict::Short(limit) => ends_at(broker, routed, (limit, None)).await?,
             Verdict::Closed(key) => {
                 routed.admitted.look_again(broker).await?;
@@ -130,18 +140,27 @@ pub(super) fn order(routed: &Routed, ttl: Duration) -> Order {
                 Reserve { is_withheld, ..it }
             }),
             kept: standing.kept(),
+            not_after: None,
         },
         ttl,
         by_host: false,
     }
 }
 
+/// The last instant, by Postgres' time, at which the attempt may be held for. Its request
+/// is this call's until the deadline and a while after, and between two attempts for less.
+fn not_after(routed: &Routed, deadline: Deadline) -> Option<Timestamp> {
+    let Admitted { standing, seen_at, .. } = &routed.admitted;
+    let left = deadline.at.saturating_duration_since(*seen_at);
+    let end = standing.now.checked_add(left).ok()?;
+    let again = routed.past.booked_at().and_then(|it| it.checked_add(AGAIN_MAX).ok());
+    Some(again.map_or(end, |it| it.min(end)))
+}
+
 /// What the envelope keeps back so that a sub-agent can conclude.
 fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
-    let envelope = &standing.envelope;
     let tool_required = request.sampling.params.tool_choice == Some(ToolChoice::Required);
-    let reserve = Reserve::of(envelope.life.id, &envelope.allowance.landing?);
-    Some(Reserve { tool_required, ..reserve })
+    Some(Reserve { tool_required, ..standing.reserve()? })
 }
 
 /// Whether the limit that was closed is the envelope's own, for good.
@@ -167,6 +186,12 @@ async fn ends_at(
         return Ok(());
     }
     Err(exhausted(&routed.admitted, limit, cut))
+}
+
+/// It came after its own last instant: the request is this call's no longer.
+fn late(admitted: &Admitted) -> End {
+    let Standing { envelope, now, .. } = &admitted.standing;
+    exhausted(admitted, seconds(envelope, *now), Some(Cut::Deadline))
 }
 
 fn exhausted(admitted: &Admitted, limit: LimitStatus, cut: Option<Cut>) -> End {

@@ -222,6 +222,15 @@ pub(crate) async fn close(
     tenant: TenantId,
     id: EnvelopeId,
 ) -> Result<Vec<EnvelopeId>, Error> {
+    // In a statement of its own: whoever is opening one in it has it locked, and only what
+    // begins once that has ended sees the new one.
+    sqlx::query(
+        "select from envelopes where tenant_id = $1 and envelope_id = $2 for no key update",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .execute(&mut *connection)
+    .await?;
     let ids: Vec<Uuid> = sqlx::query_scalar(include_str!("sql/close_envelopes.sql"))
         .bind(tenant.uuid())
         .bind(id.uuid())

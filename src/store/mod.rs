@@ -17,6 +17,7 @@ pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub(crate) mod months;
 pub mod requests;
 pub mod roots;
 pub mod verify;

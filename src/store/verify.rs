@@ -16,7 +16,7 @@ pub(crate) enum Check {
     Postings,
     /// Each counter is the fold of the entries and holds that name its limit.
     Counters,
-    /// An envelope is charged no more than it allows.
+    /// An envelope, and a budget that enforces, is charged no more than it allows.
     Within,
     /// An envelope allows what it was opened with and what a person has added.
     Extended,
@@ -24,7 +24,7 @@ pub(crate) enum Check {
     OpenAndBooked,
     /// One entry alone resolves a hold.
     ResolvedOnce,
-    /// The entry that another corrects exists.
+    /// A correction names the entry that it corrects, and that exists.
     Corrected,
     /// No entry is of a batch beyond the last.
     LastBatch,
@@ -86,10 +86,11 @@ impl Check {
             }
             Self::Counters => include_str!("sql/verify_counters.sql"),
             Self::Within => {
-                "select limit_id as id, envelope_id as other, kind as what, settled::text as kept,
-                     amount::text as proven
+                "select limit_id as id, coalesce(envelope_id, budget_id) as other,
+                     kind || case when envelope_id is null then ' budget' else ' envelope' end as what,
+                     settled::text as kept, amount::text as proven
                  from limits
-                 where tenant_id = $1 and envelope_id is not null and enforcing and settled > amount
+                 where tenant_id = $1 and enforcing and settled > amount
                  order by limit_id limit $2"
             }
             Self::Extended => include_str!("sql/verify_extended.sql"),
@@ -112,8 +113,9 @@ impl Check {
                 "select e.entry_id as id, e.corrects as other, null::text as what,
                      null::text as kept, null::text as proven
                  from entries e
-                 where e.tenant_id = $1 and e.corrects is not null and not exists (
-                     select from entries c where c.tenant_id = $1 and c.entry_id = e.corrects)
+                 where e.tenant_id = $1 and not exists (
+                         select from entries c where c.tenant_id = $1 and c.entry_id = e.corrects)
+                     and (e.corrects is not null or e.kind in ('late_settle', 'correction'))
                  order by e.entry_id limit $2"
             }
             Self::LastBatch => {

@@ -82,6 +82,7 @@ pub struct Asked {
     call: CallId,
     deadline: Instant,
     gone: CancellationToken,
+    forsaken: CancellationToken,
 }
 
 /// Answers each request once. Cheap to clone.
@@ -113,7 +114,13 @@ impl Asked {
     ) -> Self {
         let request = Sha256::digest(id.as_bytes()).into();
         let key = Key { tenant: caller.tenant, host: caller.host, request };
-        Self { key, body: Sha256::digest(body).into(), call, deadline: until, gone }
+        let (body, forsaken) = (Sha256::digest(body).into(), CancellationToken::new());
+        Self { key, body, call, deadline: until, gone, forsaken }
+    }
+
+    /// Set when the caller is gone, and with it everybody else who asked the same here.
+    pub fn forsaken(&self) -> CancellationToken {
+        self.forsaken.clone()
     }
 
     /// What a sealed reply is about.
@@ -165,7 +172,17 @@ impl Requests {
         work: impl Future<Output = Result<T, Fault>>,
     ) -> Result<Once<T>, Fault> {
         let reply = match self.claim(asked).await {
-            Ok(Claimed::Mine) => work.await.map(Once::New),
+            Ok(Claimed::Mine) => {
+                let alone = async {
+                    first.forsaken(asked).await;
+                    asked.forsaken.cancel();
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    reply = work => reply.map(Once::New),
+                    never = alone => never,
+                }
+            }
             Ok(Claimed::Kept(bytes)) => {
                 let reply = T::from_bytes(&bytes).map(Once::Again).ok_or(Fault::Internal);
                 first.end(reply.as_ref().map_or_else(fault, |_| End::Reply(bytes.into())));

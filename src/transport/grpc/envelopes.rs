@@ -159,7 +159,7 @@ impl EnvelopeService for Envelopes {
         let host = self.host(&metadata).await?;
         let hold = hold_id(&body.hold)?;
         let usage = body.usage.as_ref().map(|it| convert::envelope::usage("usage", it));
-        let usage: Usage = usage.transpose()?.unwrap_or_default();
+        let usage: Option<Usage> = usage.transpose()?;
         let money =
             body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
         let used = (usage, money.transpose()?);
@@ -338,6 +338,7 @@ fn reservation(it: &Reserved, tenant: TenantId, currency: Currency) -> proto::Re
             left,
             envelope,
             refusal: None,
+            landing: it.is_landing,
         },
         Err(limit) => proto::Reservation {
             outcome: convert::envelope::outcome(Outcome::Exhausted).into(),

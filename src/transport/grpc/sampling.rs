@@ -119,6 +119,7 @@ impl Sampling {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
+        let gone = asked.as_ref().map_or(gone, Asked::forsaken);
         Ok((
             call::Request { caller, sampling, call, deadline, gone, sink, body: same },
             asked,

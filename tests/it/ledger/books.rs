@@ -102,6 +102,7 @@ async fn hold(
             limits: limits.iter().map(|it| it.key).collect(),
             reserve: None,
             kept: Vec::new(),
+            not_after: None,
         },
         ttl,
         by_host: false,
