@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -38,6 +38,7 @@ const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
     14 "0014_price_book",
     15 "0015_bounds",
     16 "0016_routes",
+    17 "0017_extensions",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,
