@@ -6,6 +6,7 @@ mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
+pub mod prices;
 mod tenants;
 
 use uuid::Uuid;

@@ -12,6 +12,7 @@ pub mod envelope;
 pub mod ledger;
 mod logs;
 pub mod output;
+pub mod prices;
 pub mod record;
 pub mod route;
 pub mod sample;
@@ -71,6 +72,8 @@ pub enum Command {
     Route(route::Route),
     /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
+    /// Import, approve and look at price lists
+    Prices(prices::Prices),
     /// Set up tenants, users, servers, grants, budgets, backends and prices
     Admin(Box<admin::Admin>),
 }
@@ -112,6 +115,7 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Envelope(it) => envelope::run(it, output).await,
         Command::Route(it) => route::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,
+        Command::Prices(it) => prices::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,
     }
 }

@@ -4,7 +4,9 @@ pub mod caller;
 pub mod key;
 pub mod shed;
 
-pub use caller::{Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
+pub use caller::{
+    BookKeeper, BookReader, Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller,
+};
 pub use key::{Key, TokenKey};
 
 use crate::{

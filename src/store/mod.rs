@@ -2,6 +2,7 @@
 //! the caller owns the transaction.
 
 pub mod batch;
+pub mod books;
 pub mod bounds;
 pub mod budgets;
 pub mod catalogue;
@@ -16,6 +17,7 @@ pub mod instant;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
+pub mod listings;
 pub mod migrate;
 pub(crate) mod months;
 pub mod prices;

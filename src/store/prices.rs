@@ -1,7 +1,6 @@
 //! Rows of prices: a model's own, and those of the price book.
 
 use sqlx::{PgConnection, Row, postgres::PgRow};
-use uuid::Uuid;
 
 use super::{Error, batch::signed, catalogue::unsigned};
 use crate::domain::{

@@ -6,6 +6,7 @@ mod directory;
 mod grant;
 mod list;
 mod platform;
+mod price;
 mod tenant;
 
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ mod in_flight;
 pub mod ledger;
 mod once;
 pub mod pages;
+pub mod prices;
 pub mod sampling;
 mod server;
 pub mod state;

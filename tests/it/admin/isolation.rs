@@ -81,7 +81,10 @@ async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
     };
     let set = |model: &str| {
         let model = model.to_owned();
-        admin.set_price(with_key(key, proto::SetPriceRequest { model, price: price() }))
+        admin.set_price(with_key(
+            key,
+            proto::SetPriceRequest { model, price: price(), price_source: None },
+        ))
     };
     same(&set("small").await.unwrap_err(), &set("nothing").await.unwrap_err());
     // And all of it is still there for its own tenant.

@@ -5,8 +5,8 @@ use std::{fmt::Display, str::FromStr};
 use crate::domain::{
     fault::Fault,
     ids::{
-        BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId, ModelId,
-        ServerId, TenantId, TokenId, UserId,
+        BackendId, BookId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId,
+        ModelId, ServerId, TenantId, TokenId, UserId,
     },
 };
 
@@ -26,6 +26,7 @@ macro_rules! collections {
 
 collections! {
     BackendId = "backends";
+    BookId = "priceBooks";
     BudgetId = "budgets";
     CredentialId = "credentials";
     EntryId = "entries";
