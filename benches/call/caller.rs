@@ -43,6 +43,7 @@ impl Caller {
             health: Health::default(),
             metrics: Metrics::new().unwrap(),
             shutdown: CancellationToken::new(),
+            running: call::stopped::Running::default(),
         };
         let ready = dev.ready();
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();

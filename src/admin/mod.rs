@@ -6,6 +6,7 @@ mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
+mod stops;
 mod tenants;
 
 use uuid::Uuid;
@@ -17,6 +18,7 @@ pub use catalogue::{
 };
 pub use directory::{Named, create_server, create_user, servers, users};
 pub use grants::{Listed, create_grant, grants, revoke_grant};
+pub use stops::{NewStop, resume_sampling, stop_sampling, stops};
 pub use tenants::{create_tenant, platform_key};
 
 use crate::{

@@ -11,6 +11,7 @@ use crate::{
     call::{
         Broker,
         replay::{self, Requests},
+        stopped,
     },
     catalogue::{self, Catalogue, Connections, bounds},
     clock::Clock,
@@ -95,6 +96,8 @@ impl Running {
         duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
+        let running = stopped::Running::default();
+        duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
@@ -102,7 +105,7 @@ impl Running {
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, &running), (&calls, stops), &health).await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -183,7 +186,7 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests): (&Services, Requests),
+    (services, requests, running): (&Services, Requests, &stopped::Running),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -204,6 +207,7 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
+        running: running.clone(),
     };
     let parts = Doors {
         services: services.clone(),

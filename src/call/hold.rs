@@ -19,7 +19,7 @@ use crate::{
         hold::Hold,
         limit::{Limit, LimitKey, Owner},
         message::ToolChoice,
-        outcome::{Cut, LimitStatus},
+        outcome::{Cut, LimitStatus, Refusal},
     },
     envelope::{Standing, seconds},
 };
@@ -109,6 +109,7 @@ async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadlin
             Verdict::Held(held) => return Ok((*held, deadline)),
             Verdict::Short(limit) => return Err(exhausted(&routed.admitted, limit, None)),
             Verdict::Late => return Err(out_of_time(&routed.admitted)),
+            Verdict::Stopped => return Err(Refusal::Stopped.into()),
             Verdict::Closed(key) => {
                 routed.admitted.look_again(broker).await?;
                 if ended(&routed.admitted.standing, key) {

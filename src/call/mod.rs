@@ -16,6 +16,7 @@ pub mod replay;
 mod reply;
 mod route;
 mod settlement;
+pub mod stopped;
 mod truth;
 mod warnings;
 mod watch;
@@ -58,6 +59,8 @@ pub struct Broker {
     pub metrics: Metrics,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
+    /// Calls that run, to be cut when somebody stops their parties.
+    pub running: stopped::Running,
 }
 
 /// Who asks, how long they wait, and where the answer goes while it comes.

@@ -7,7 +7,7 @@ use super::{
 };
 use crate::proto::{
     Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, ModelBounds, Posting,
-    Price, Server, Tenant, User,
+    Price, Server, Stop, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -193,4 +193,16 @@ pub(super) fn tenant(it: &Tenant) -> Record {
         .with("name", it.name.clone())
         .with("display_name", Value::text_or_null(&it.display_name))
         .with("currency", it.currency_code.clone())
+}
+
+pub(super) fn stop(it: &Stop) -> Record {
+    Record::new()
+        .with("name", it.name.clone())
+        .with("user", Value::text_or_null(&it.user))
+        .with("server", Value::text_or_null(&it.server))
+        .with("reason", Value::text_or_null(&it.reason))
+        .with("stop_time", Value::text_or_null(&it.stop_time))
+        .with("stopped_by", Value::text_or_null(&it.stopped_by))
+        .with("lift_time", Value::text_or_null(&it.lift_time))
+        .with("lifted_by", Value::text_or_null(&it.lifted_by))
 }

@@ -92,6 +92,8 @@ ids! {
     PriceVersionId = "prc";
     /// An exchange rate of some day.
     FxRateId = "fxr";
+    /// A kill switch.
+    StopId = "stp";
 }
 
 /// Makes a `UUIDv7` of a time and ten random bytes, both the caller's.

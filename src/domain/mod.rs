@@ -13,6 +13,7 @@ pub mod family;
 pub mod fault;
 pub mod fx;
 pub mod grant;
+pub mod halt;
 pub mod hold;
 pub mod ids;
 pub mod limit;

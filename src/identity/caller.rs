@@ -1,13 +1,24 @@
 //! Rights as arguments: a handler cannot be written without naming the role it needs.
 
+use std::net::IpAddr;
+
 use super::require;
 use crate::domain::{
     credential::{Credential, Role},
     fault::Fault,
-    ids::{HostId, TenantId},
+    ids::{CredentialId, HostId, TenantId},
     money::Currency,
     tenant::Tenant,
 };
+
+/// Who changes something, and from where: what the audit says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Actor {
+    /// The key.
+    pub credential: CredentialId,
+    /// The address at the other end of the connection; none: from inside.
+    pub peer: Option<IpAddr>,
+}
 
 /// Somebody with a valid key.
 #[derive(Debug, Clone)]
@@ -16,6 +27,8 @@ pub struct Caller {
     pub tenant: Tenant,
     /// Which key.
     pub credential: Credential,
+    /// The address at the other end of the connection, where there is one.
+    pub peer: Option<IpAddr>,
 }
 
 /// A host: may sample in users' names.
@@ -34,6 +47,8 @@ pub struct HostCaller {
 pub struct OperatorCaller {
     /// The organisation.
     pub tenant: Tenant,
+    /// Who it is.
+    pub actor: Actor,
 }
 
 /// Somebody who may read the ledger: finance, or an operator.
@@ -45,7 +60,17 @@ pub struct FinanceCaller {
 
 /// The platform: may make tenants.
 #[derive(Debug, Clone, Copy)]
-pub struct PlatformCaller(());
+pub struct PlatformCaller {
+    /// Who it is.
+    pub actor: Actor,
+    _right: (),
+}
+
+impl Caller {
+    const fn actor(&self) -> Actor {
+        Actor { credential: self.credential.id, peer: self.peer }
+    }
+}
 
 impl TryFrom<Caller> for HostCaller {
     type Error = Fault;
@@ -62,7 +87,8 @@ impl TryFrom<Caller> for OperatorCaller {
 
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Operator)?;
-        Ok(Self { tenant: it.tenant })
+        let actor = it.actor();
+        Ok(Self { tenant: it.tenant, actor })
     }
 }
 
@@ -82,6 +108,6 @@ impl TryFrom<Caller> for PlatformCaller {
 
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Platform)?;
-        Ok(Self(()))
+        Ok(Self { actor: it.actor(), _right: () })
     }
 }

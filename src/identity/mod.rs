@@ -4,7 +4,7 @@ pub mod caller;
 pub mod key;
 pub mod shed;
 
-pub use caller::{Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
+pub use caller::{Actor, Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
 pub use key::Key;
 
 use crate::{
@@ -23,7 +23,7 @@ pub async fn authenticate(store: &Store, presented: Option<&str>) -> Result<Call
     let bearer = identity::bearer(&mut tx, key.tenant(), &key.digest()).await?;
     store::commit(tx).await?;
     let (tenant, credential) = bearer.ok_or(Fault::Unauthenticated)?;
-    Ok(Caller { tenant, credential })
+    Ok(Caller { tenant, credential, peer: None })
 }
 
 /// Makes a key and writes its digest down. The key is returned this once.

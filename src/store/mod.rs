@@ -19,6 +19,7 @@ pub mod migrate;
 pub(crate) mod months;
 pub mod requests;
 pub mod roots;
+pub mod stops;
 pub mod verify;
 
 use std::time::Duration;

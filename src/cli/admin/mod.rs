@@ -4,6 +4,7 @@ mod budget;
 mod catalogue;
 mod directory;
 mod grant;
+mod halt;
 mod list;
 mod platform;
 mod tenant;
@@ -71,6 +72,15 @@ pub enum Subject {
     /// The organisation itself
     #[command(subcommand)]
     Tenant(tenant::TenantAction),
+    /// Stop sampling at once, on every replica; running calls are cut
+    Stop(halt::Halt),
+    /// Lift a stop
+    Resume {
+        /// The stop's resource name
+        name: String,
+    },
+    /// List the stops in force
+    Stops(halt::List),
     /// Make a key that can create tenants, straight in the database
     PlatformKey(platform::PlatformKey),
 }
@@ -123,6 +133,9 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
         Subject::Fx(it) => catalogue::set_fx(&client, it).await,
         Subject::Credential(it) => tenant::credential(&client, it).await,
         Subject::Tenant(it) => tenant::tenant(&client, it).await,
+        Subject::Stop(it) => halt::stop(&client, it).await,
+        Subject::Resume { name } => halt::resume(&client, name).await,
+        Subject::Stops(it) => halt::list(&client, it).await,
         // Made above, without a service.
         Subject::PlatformKey(it) => platform::make(&it).await.map(Shown::One),
     }?;

@@ -72,6 +72,9 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin resume_model ResumeModelRequest Operator,
         admin set_price SetPriceRequest Operator,
         admin set_fx_rate SetFxRateRequest Operator,
+        admin stop_sampling StopSamplingRequest Operator,
+        admin resume_sampling ResumeSamplingRequest Operator,
+        admin list_stops ListStopsRequest Operator,
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
     ]

@@ -17,7 +17,7 @@ use self::{
 };
 
 /// Parts of statements that must have been seen, or the test proves less than it says.
-const SEEN: [&str; 28] = [
+const SEEN: [&str; 29] = [
     "from credentials c join tenants",
     "from users u",
     "from backends",
@@ -46,6 +46,7 @@ const SEEN: [&str; 28] = [
     "select e.*, array(",
     "-- All that is booked of a hold",
     "-- A later truth",
+    "-- Which of these calls' parties",
 ];
 
 /// How a statement of the test's own begins.
