@@ -98,14 +98,15 @@ impl Running {
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
         let running = stopped::Running::default();
         duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
-        let requests = Requests::new(store.clone(), clock.clone(), vault);
+        let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
         let calls = Tasks::default();
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests, &running), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, (vault, running)), (&calls, stops), &health)
+                .await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -186,7 +187,11 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests, running): (&Services, Requests, &stopped::Running),
+    (services, requests, (vault, running)): (
+        &Services,
+        Requests,
+        (Option<Vault>, stopped::Running),
+    ),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -207,7 +212,9 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
-        running: running.clone(),
+        running,
+        vault,
+        question_time: Duration::from_secs(config.question_seconds.into()),
     };
     let parts = Doors {
         services: services.clone(),

@@ -147,7 +147,8 @@ fn short_of(limits: &[&Limit], ask: &Ask) -> Denial {
         return Denial::Short(LimitStatus::from(calls));
     }
     let Some(offer) = ask.offers.last() else { return Denial::Unknown };
-    let room = |it: &Limit| room_for(it, offer, ask.kept.iter());
+    let withheld = ask.reserve.iter().filter(|it| it.is_withheld);
+    let room = |it: &Limit| room_for(it, offer, ask.kept.iter().chain(withheld.clone()));
     let money = tightest(limits, LimitKind::Money, room);
     let tokens = tightest(limits, LimitKind::Tokens, room);
     let left = Room { money: money.map(room), tokens: tokens.map(room) };

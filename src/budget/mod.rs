@@ -4,6 +4,7 @@
 mod answers;
 pub mod command;
 pub mod decide;
+pub mod extension;
 pub mod lane;
 pub mod late;
 pub mod months;

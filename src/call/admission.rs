@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Broker, End, Request, stopped::Watched};
+use super::{Broker, End, Request, extension::may_ask, stopped::Watched};
 use crate::{
     domain::{fault::Fault, outcome::Refusal, request::Origin},
     envelope::{Made, Names, Standing, stand},
@@ -26,6 +26,8 @@ pub(super) struct Admitted {
     pub(super) until: Instant,
     /// Tells when an operator stops the call's parties.
     pub(super) watched: Arc<Watched>,
+    /// A person may be asked for more before the call ends for want of it.
+    pub(super) may_ask: bool,
 }
 
 pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Result<Admitted, End> {
@@ -42,8 +44,9 @@ pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Resu
     }
     let call = begun.checked_add(grant.call_time).unwrap_or(begun);
     let until = request.deadline.map_or(call, |it| it.min(call));
+    let may_ask = may_ask(&request, &standing);
     let watched = broker.running.watch(&standing.parties);
-    Ok(Admitted { request, standing, seen_at, until, watched })
+    Ok(Admitted { request, standing, seen_at, until, may_ask, watched })
 }
 
 impl Admitted {

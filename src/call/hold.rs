@@ -8,6 +8,7 @@ use super::{
     Broker, End, Request,
     admission::Admitted,
     deadline::Deadline,
+    extension,
     past::Past,
     reply::Reply,
     route::{Routed, Way},
@@ -28,8 +29,9 @@ use crate::{
 /// for a settlement that has to be tried again.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// How often the limits are looked up again because a window ended meanwhile.
-const WINDOWS_MAX: usize = 3;
+/// How often the limits are looked up again because a window ended meanwhile, or because
+/// nobody can be asked for more.
+const LOOKS_MAX: usize = 4;
 
 /// How long a later attempt waits for its hold: between two attempts the tables say
 /// nothing of a call, and must not do so for as long as a dead one is given.
@@ -97,23 +99,24 @@ fn held_call(routed: Routed, held: Held, deadline: Deadline) -> Result<HeldCall,
 }
 
 async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadline), End> {
-    for _ in 0..WINDOWS_MAX {
+    for _ in 0..LOOKS_MAX {
         let now = broker.clock.monotonic();
         let Some(deadline) = Deadline::of(&routed.admitted, now) else {
-            return Err(out_of_time(&routed.admitted));
+            out_of_time(broker, routed).await?;
+            continue;
         };
         let ttl = deadline.at.saturating_duration_since(now).saturating_add(GRACE);
         let mut order = order(routed, ttl);
         order.ask.not_after = not_after(routed, deadline);
         match broker.engine.hold(order).await.map_err(Fault::from)? {
             Verdict::Held(held) => return Ok((*held, deadline)),
-            Verdict::Short(limit) => return Err(exhausted(&routed.admitted, limit, None)),
-            Verdict::Late => return Err(out_of_time(&routed.admitted)),
+            Verdict::Late => return Err(late(&routed.admitted)),
             Verdict::Stopped => return Err(Refusal::Stopped.into()),
+            Verdict::Short(limit) => ends_at(broker, routed, (limit, None)).await?,
             Verdict::Closed(key) => {
                 routed.admitted.look_again(broker).await?;
                 if ended(&routed.admitted.standing, key) {
-                    return Err(out_of_time(&routed.admitted));
+                    out_of_time(broker, routed).await?;
                 }
             }
         }
@@ -133,7 +136,10 @@ pub(super) fn order(routed: &Routed, ttl: Duration) -> Order {
             calls: i64::from(!routed.past.is_counted()),
             offers: routed.ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
-            reserve: reserve(request, standing),
+            reserve: reserve(request, standing).map(|it| {
+                let is_withheld = extension::is_first(routed) && routed.admitted.may_ask;
+                Reserve { is_withheld, ..it }
+            }),
             kept: standing.kept(),
             not_after: None,
         },
@@ -164,7 +170,27 @@ fn ended(standing: &Standing, key: LimitKey) -> bool {
     standing.limits.iter().find(own).is_some_and(|it| !it.is_open(standing.now))
 }
 
-fn out_of_time(admitted: &Admitted) -> End {
+async fn out_of_time(broker: &Broker, routed: &mut Routed) -> Result<(), End> {
+    let Standing { envelope, now, .. } = &routed.admitted.standing;
+    let limit = seconds(envelope, *now);
+    ends_at(broker, routed, (limit, Some(Cut::Deadline))).await
+}
+
+/// The end at a limit: a question where somebody may be asked for more, else EXHAUSTED.
+/// Where nobody can be asked after all the call goes on, and may still be the landing.
+async fn ends_at(
+    broker: &Broker,
+    routed: &mut Routed,
+    (limit, cut): (LimitStatus, Option<Cut>),
+) -> Result<(), End> {
+    if extension::ask(broker, routed, &limit).await? {
+        return Ok(());
+    }
+    Err(exhausted(&routed.admitted, limit, cut))
+}
+
+/// It came after its own last instant: the request is this call's no longer.
+fn late(admitted: &Admitted) -> End {
     let Standing { envelope, now, .. } = &admitted.standing;
     exhausted(admitted, seconds(envelope, *now), Some(Cut::Deadline))
 }

@@ -40,6 +40,8 @@ pub struct HostCaller {
     pub currency: Currency,
     /// The client application.
     pub host: HostId,
+    /// The key that it came with.
+    pub credential: CredentialId,
 }
 
 /// An operator: may set budgets, grants, models and keys.
@@ -78,7 +80,8 @@ impl TryFrom<Caller> for HostCaller {
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Host)?;
         let (host, _) = it.credential.host.ok_or(Fault::Internal)?;
-        Ok(Self { tenant: it.tenant.id, currency: it.tenant.currency, host })
+        let credential = it.credential.id;
+        Ok(Self { tenant: it.tenant.id, currency: it.tenant.currency, host, credential })
     }
 }
 

@@ -95,6 +95,13 @@ fn sentence(check: Check, it: &Found) -> String {
                 "limit {limit} ({kind}) of {counter} {of}: settled is {kept}, above its {proven}"
             )
         }
+        Check::Extended => {
+            let envelope = EnvelopeId::from(other);
+            format!(
+                "limit {limit} ({kind}) of envelope {envelope}: {counter} is {kept}, but what it \
+                 was opened with and its extensions come to {proven}"
+            )
+        }
         Check::OpenAndBooked => {
             let entry = EntryId::from(other);
             format!("hold {hold} is still open, but entry {entry} ({kind}) has booked it")

@@ -8,6 +8,7 @@ pub mod catalogue;
 pub mod entries;
 pub mod envelopes;
 pub mod error;
+pub mod extensions;
 pub mod grants;
 pub mod holds;
 pub mod identity;

@@ -18,6 +18,8 @@ pub(crate) enum Check {
     Counters,
     /// An envelope, and a budget that enforces, is charged no more than it allows.
     Within,
+    /// An envelope allows what it was opened with and what a person has added.
+    Extended,
     /// A hold is open or booked, never both.
     OpenAndBooked,
     /// One entry alone resolves a hold.
@@ -51,11 +53,12 @@ pub(crate) struct Found {
 
 impl Check {
     /// Every check, those that say most first.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Balance,
         Self::Postings,
         Self::Counters,
         Self::Within,
+        Self::Extended,
         Self::OpenAndBooked,
         Self::ResolvedOnce,
         Self::Corrected,
@@ -90,6 +93,7 @@ impl Check {
                  where tenant_id = $1 and enforcing and settled > amount
                  order by limit_id limit $2"
             }
+            Self::Extended => include_str!("sql/verify_extended.sql"),
             Self::OpenAndBooked => {
                 "select h.hold_id as id, e.entry_id as other, e.kind as what, null::text as kept,
                      null::text as proven

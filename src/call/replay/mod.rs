@@ -58,6 +58,11 @@ pub trait Keep: Sized {
     fn to_bytes(&self) -> Vec<u8>;
     /// None: no reply.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
+    /// Whether it is an answer. A question is not: nothing was done, and the same request
+    /// comes again with what was said to it.
+    fn is_final(&self) -> bool {
+        true
+    }
 }
 
 /// A reply, and whether it was made for this request.
@@ -189,6 +194,9 @@ impl Requests {
             }
         };
         let end = match &reply {
+            Ok(Once::New(it) | Once::Again(it)) if !it.is_final() => {
+                End::Question(it.to_bytes().into())
+            }
             Ok(Once::New(it) | Once::Again(it)) => End::Reply(it.to_bytes().into()),
             Err(it) => End::Fault(it.clone()),
         };
@@ -207,7 +215,7 @@ impl Requests {
             () = asked.gone.cancelled() => None,
         };
         match end {
-            Some(End::Reply(bytes)) => {
+            Some(End::Reply(bytes) | End::Question(bytes)) => {
                 T::from_bytes(&bytes).map(Once::Again).ok_or(Fault::Internal)
             }
             Some(End::Fault(it)) => Err(it),
@@ -298,7 +306,7 @@ impl Requests {
             End::Fault(_) if requests::trace(&mut tx, key.tenant, call).await?.has_cost => {
                 requests::end(&mut tx, key, call, Ended::Lost).await?;
             }
-            End::Fault(_) => requests::free(&mut tx, key, call).await?,
+            End::Question(_) | End::Fault(_) => requests::free(&mut tx, key, call).await?,
         }
         store::commit(tx).await
     }

@@ -16,6 +16,8 @@ use crate::{domain::fault::Fault, store::requests::Key};
 pub(super) enum End {
     /// With these bytes.
     Reply(Arc<[u8]>),
+    /// With a question, these bytes: the request is open, and comes again.
+    Question(Arc<[u8]>),
     /// With an error.
     Fault(Fault),
 }

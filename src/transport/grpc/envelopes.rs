@@ -268,7 +268,9 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
     let life = view.envelope.life;
     let mut status: Vec<LimitStatus> = view.limits.iter().map(LimitStatus::from).collect();
     status.push(envelope::seconds(&view.envelope, view.now));
-    convert::envelope::to_wire(&convert::envelope::View {
+    let extensions = view.extensions.iter();
+    let extensions = extensions.map(|it| convert::envelope::extension(it, currency)).collect();
+    let wire = convert::envelope::to_wire(&convert::envelope::View {
         tenant,
         currency,
         user: &view.user,
@@ -279,7 +281,8 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
         left: envelope::left(&life, &view.limits, view.now),
         status: &status,
         now: view.now,
-    })
+    });
+    proto::Envelope { extensions, ..wire }
 }
 
 fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault> {

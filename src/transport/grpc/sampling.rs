@@ -107,6 +107,7 @@ impl Sampling {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
         let identified = once::identified(&mut body);
+        let same = once::body(&mut body);
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
@@ -119,7 +120,11 @@ impl Sampling {
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
         let gone = asked.as_ref().map_or(gone, Asked::forsaken);
-        Ok((call::Request { caller, sampling, call, deadline, gone, sink }, asked, guard))
+        Ok((
+            call::Request { caller, sampling, call, deadline, gone, sink, body: same },
+            asked,
+            guard,
+        ))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:

@@ -87,6 +87,29 @@ async fn a_changed_overrun_counter_is_named() {
 }
 
 #[tokio::test]
+async fn a_limit_that_was_raised_without_anybody_having_said_so_is_named() {
+    check(
+        |it| set_limit(it.limit(LimitKind::Calls), "amount = amount + 1"),
+        |it| {
+            let (limit, envelope) = (it.limit(LimitKind::Calls), it.parties.envelope);
+            [format!(
+                "limit {limit} (calls) of envelope {envelope}: amount is 21, but what it was \
+                 opened with and its extensions come to 20"
+            )]
+        },
+    )
+    .await;
+    check(
+        |it| set_limit(it.limit(LimitKind::Calls), "closes_at = closes_at + interval '1 hour'"),
+        |it| {
+            let limit = it.limit(LimitKind::Calls);
+            [format!("limit {limit} (calls) of envelope {}: life is", it.parties.envelope)]
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
 async fn a_released_hold_counter_is_named() {
     check(
         |it| set_limit(it.limit(LimitKind::Calls), "held = 0"),
