@@ -1,6 +1,7 @@
 //! Operators' writes, one file a resource. Each is one transaction of the tenant.
 
 mod access;
+mod audit;
 mod budgets;
 mod catalogue;
 pub mod demo;
@@ -12,6 +13,7 @@ mod tenants;
 use uuid::Uuid;
 
 pub use access::{NewCredential, create_credential, credentials, revoke_credential};
+pub use audit::audit_entries;
 pub use budgets::{Standing, budgets, create_budget, delete_budget};
 pub use catalogue::{
     Offered, backends, create_backend, create_model, models, resume_model, set_fx_rate, set_price,

@@ -1,8 +1,13 @@
 //! Kill switches. What they stop they stop at once and on every replica.
 
-use super::{Desk, Slice, known_server, known_user};
+use super::{
+    Desk, Slice,
+    audit::{self, Trail},
+    known_server, known_user,
+};
 use crate::{
     domain::{
+        audit::Subject,
         fault::Fault,
         halt::{Halt, Scope},
         ids::StopId,
@@ -47,6 +52,9 @@ pub async fn stop_sampling(
         problem: "somebody lifted the stop at the same time; stop again".to_owned(),
         retry_after: None,
     })?;
+    if made.id == fresh {
+        audit::made(&mut tx, desk, right, ("StopSampling", Subject::Stop(fresh))).await?;
+    }
     store::commit(tx).await?;
     Ok(made)
 }
@@ -59,8 +67,10 @@ pub async fn resume_sampling(
 ) -> Result<Halt, Fault> {
     let tenant = right.tenant.id;
     let mut tx = desk.store.report_tx(tenant).await?;
+    let trail = Trail::of(&mut tx, right, "ResumeSampling", Subject::Stop(id)).await?;
     rows::lift(&mut tx, tenant, id, right.actor.credential).await?;
     let lifted = rows::find(&mut tx, tenant, id).await?;
+    trail.end(&mut tx, desk).await?;
     store::commit(tx).await?;
     lifted.ok_or(Fault::NotFound { what: "stop" })
 }

@@ -6,8 +6,8 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant, GrantExtension,
-    Model, ModelBounds, Posting, Price, Server, Stop, Tenant, User,
+    AuditEntry, Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant,
+    GrantExtension, Model, ModelBounds, Posting, Price, Server, Stop, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -227,4 +227,18 @@ pub(super) fn stop(it: &Stop) -> Record {
         .with("stopped_by", Value::text_or_null(&it.stopped_by))
         .with("lift_time", Value::text_or_null(&it.lift_time))
         .with("lifted_by", Value::text_or_null(&it.lifted_by))
+}
+
+pub(super) fn audit_entry(it: &AuditEntry) -> Record {
+    let row = |it: &String| if it.is_empty() { Value::Null } else { Value::Json(it.clone()) };
+    Record::new()
+        .with("name", it.name.clone())
+        .with("time", it.time.clone())
+        .with("credential", it.credential.clone())
+        .with("credential_display_name", Value::text_or_null(&it.credential_display_name))
+        .with("peer", Value::text_or_null(&it.peer))
+        .with("method", it.method.clone())
+        .with("resource", it.resource.clone())
+        .with("old", row(&it.old))
+        .with("new", row(&it.new))
 }

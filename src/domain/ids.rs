@@ -96,6 +96,8 @@ ids! {
     FxRateId = "fxr";
     /// A kill switch.
     StopId = "stp";
+    /// A change that the audit has.
+    AuditId = "aud";
 }
 
 /// Makes a `UUIDv7` of a time and ten random bytes, both the caller's.

@@ -1,6 +1,7 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod audit;
 pub mod balance;
 pub mod budget;
 pub mod charge;

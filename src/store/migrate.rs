@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 18] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -39,6 +39,7 @@ const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
     16 "0016_routes",
     17 "0017_extensions",
     30 "0030_stops",
+    31 "0031_audit",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

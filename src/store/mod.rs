@@ -1,6 +1,7 @@
 //! Rows and SQL: the only module that names sqlx. Functions take a connection, so
 //! the caller owns the transaction.
 
+pub mod audit;
 pub mod batch;
 pub mod bounds;
 pub mod budgets;

@@ -1,5 +1,6 @@
 //! `bursar admin`: operators' writes, one at a time.
 
+mod audit;
 mod budget;
 mod catalogue;
 mod directory;
@@ -82,6 +83,8 @@ pub enum Subject {
     },
     /// List the stops in force
     Stops(halt::List),
+    /// List who changed what, when and from where, newest first
+    Audit(audit::Audit),
     /// Make a key that can create tenants, straight in the database
     PlatformKey(platform::PlatformKey),
 }
@@ -137,6 +140,7 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
         Subject::Stop(it) => halt::stop(&client, it).await,
         Subject::Resume { name } => halt::resume(&client, name).await,
         Subject::Stops(it) => halt::list(&client, it).await,
+        Subject::Audit(it) => audit::list(&client, it).await,
         // Made above, without a service.
         Subject::PlatformKey(it) => platform::make(&it).await.map(Shown::One),
     }?;

@@ -11,7 +11,12 @@ left join (
 union all
 select clock_timestamp(), k.hold_id, null, null, null, null, true
 from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[]) as k (tenant_id, hold_id, user_id, server_id)
-where exists (
+where (select exists (
+    select from (select distinct t.tenant_id from unnest($3::uuid[]) as t (tenant_id)) as t
+    cross join lateral (select from stops s
+        where s.tenant_id = any(array[t.tenant_id]) and s.lifted_at is null
+        limit 1) as s))
+and exists (
     select from (values (k.user_id, k.server_id),
         (k.user_id, '00000000-0000-0000-0000-000000000000'),
         ('00000000-0000-0000-0000-000000000000', k.server_id),

@@ -75,6 +75,7 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin stop_sampling StopSamplingRequest Operator,
         admin resume_sampling ResumeSamplingRequest Operator,
         admin list_stops ListStopsRequest Operator,
+        admin list_audit_entries ListAuditEntriesRequest Operator,
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
     ]

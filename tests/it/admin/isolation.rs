@@ -50,6 +50,11 @@ async fn lists_show_nothing_of_another_tenant() {
         list_models ListModelsRequest models,
         list_stops ListStopsRequest stops,
     ];
+    let request = with_key(key, proto::ListAuditEntriesRequest::default());
+    let own = admin.list_audit_entries(request).await.unwrap().into_inner().audit_entries;
+    // Its own tenant and three keys.
+    assert_eq!(own.len(), 4);
+    assert!(own.iter().all(|it| it.name.starts_with(&other.tenant)), "{own:?}");
     let request = with_key(key, proto::ListCredentialsRequest::default());
     let own = admin.list_credentials(request).await.unwrap().into_inner().credentials;
     assert_eq!(own.len(), 3);
@@ -139,8 +144,8 @@ async fn no_table_shows_the_service_a_row_of_another_tenant() {
         }
     }
     // Four keys, and one each of tenant, host, user, server, backend, model, price,
-    // grant, budget and stop.
-    assert_eq!(seen, [14, 0, 0]);
+    // grant, budget and stop; and twelve changes.
+    assert_eq!(seen, [26, 0, 0]);
     drop(sql);
     world.end().await;
 }

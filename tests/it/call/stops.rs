@@ -88,6 +88,13 @@ async fn whoever_is_stopped_is_refused_until_it_is_lifted() {
         async move { admin.list_stops(request).await.unwrap().into_inner().stops }
     };
     assert_eq!((list(false).await.len(), list(true).await.len()), (4, 8));
+    // Whoever says that they come from elsewhere is not believed.
+    let mut request = world.operator(of(true, true));
+    request.metadata_mut().insert("bursar-peer", "192.0.2.1".parse().unwrap());
+    let made = world.admin().stop_sampling(request).await.unwrap().into_inner();
+    let request = proto::ListAuditEntriesRequest { resource: made.name, ..Default::default() };
+    let audit = world.admin().list_audit_entries(world.operator(request)).await.unwrap();
+    assert_eq!(audit.into_inner().audit_entries[0].peer, "127.0.0.1");
     world.close().await;
 }
 

@@ -1,6 +1,7 @@
 //! `AdminService`: each rpc authenticates, demands its right, reads, has the work
 //! done and shows what came of it.
 
+mod audit;
 mod read;
 mod stops;
 mod wire;
@@ -330,5 +331,20 @@ impl AdminService for Admin {
         let (found, next_page_token) = cut(found, page, |it| it.id.uuid());
         let stops = found.iter().map(|it| stops::wire(it, right.tenant.id)).collect();
         Ok(Response::new(proto::ListStopsResponse { stops, next_page_token }))
+    }
+
+    async fn list_audit_entries(
+        &self,
+        request: Request<proto::ListAuditEntriesRequest>,
+    ) -> Result<Response<proto::ListAuditEntriesResponse>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let page = page(it.page_size, &it.page_token)?;
+        let filter = audit::read(&it, right.tenant.id)?;
+        let found =
+            admin::audit_entries(self.services.desk(), &right, &filter, slice(page)).await?;
+        let (found, next_page_token) = cut(found, page, |it| it.id.uuid());
+        let audit_entries = found.iter().map(|it| audit::wire(it, right.tenant.id)).collect();
+        Ok(Response::new(proto::ListAuditEntriesResponse { audit_entries, next_page_token }))
     }
 }

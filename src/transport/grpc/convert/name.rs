@@ -5,8 +5,8 @@ use std::{fmt::Display, str::FromStr};
 use crate::domain::{
     fault::Fault,
     ids::{
-        BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId, ModelId,
-        ServerId, StopId, TenantId, UserId,
+        AuditId, BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId,
+        ModelId, ServerId, StopId, TenantId, UserId,
     },
 };
 
@@ -25,6 +25,7 @@ macro_rules! collections {
 }
 
 collections! {
+    AuditId = "auditEntries";
     BackendId = "backends";
     BudgetId = "budgets";
     CredentialId = "credentials";
