@@ -11,6 +11,7 @@ use crate::{
     call::{
         Broker,
         replay::{self, Requests},
+        stopped,
     },
     catalogue::{self, Catalogue, Connections, bounds},
     clock::Clock,
@@ -98,6 +99,8 @@ impl Running {
         duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
+        let running = stopped::Running::default();
+        duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
@@ -105,7 +108,8 @@ impl Running {
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests, vault), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, (vault, running)), (&calls, stops), &health)
+                .await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -186,7 +190,11 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests, vault): (&Services, Requests, Option<Vault>),
+    (services, requests, (vault, running)): (
+        &Services,
+        Requests,
+        (Option<Vault>, stopped::Running),
+    ),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -207,6 +215,7 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
+        running,
         vault,
         question_time: Duration::from_secs(config.question_seconds.into()),
     };

@@ -40,6 +40,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     16 "0016_routes",
     17 "0017_extensions",
     25 "0025_tokens",
+    30 "0030_stops",
+    31 "0031_audit",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -1,6 +1,7 @@
 //! Rows and SQL: the only module that names sqlx. Functions take a connection, so
 //! the caller owns the transaction.
 
+pub mod audit;
 pub mod batch;
 pub mod books;
 pub mod bounds;
@@ -23,6 +24,7 @@ pub(crate) mod months;
 pub mod prices;
 pub mod requests;
 pub mod roots;
+pub mod stops;
 pub mod tokens;
 pub mod verify;
 

@@ -8,7 +8,7 @@ use tonic::{
 };
 use tonic_types::StatusExt;
 
-use super::{state::Services, status::MCP_ERROR_CODE};
+use super::{peer, state::Services, status::MCP_ERROR_CODE};
 use crate::{
     domain::{fault::Fault, ids::TenantId},
     identity::{Caller, authenticate, key::Key},
@@ -36,7 +36,8 @@ where
 /// Who asks, whatever their role, unless they come too fast. A missing, repeated,
 /// malformed, unknown, expired or revoked key all look the same.
 pub async fn caller(services: &Services, metadata: &MetadataMap) -> Result<Caller, Status> {
-    let caller = authenticate(&services.store, bearer(metadata.as_ref())).await?;
+    let mut caller = authenticate(&services.store, bearer(metadata.as_ref())).await?;
+    caller.peer = peer::of(metadata);
     services.shed.key(caller.credential.id)?;
     agree(metadata, TENANT, |it| is_tenant(it, caller.tenant.id))?;
     Ok(caller)

@@ -20,6 +20,7 @@ const TIMES: usize = 4;
 pub(super) async fn drive(world: &World, when: &str) {
     for n in 0..TIMES {
         sample(world, when, n).await;
+        slow(world, when, n).await;
         envelopes(world).await;
         reserve(world).await;
         extension(world).await;
@@ -75,6 +76,15 @@ async fn sample(world: &World, when: &str, n: usize) {
     );
     assert!(world.number(&died).await > 0);
     let _ = world.sample(named).await;
+}
+
+/// Runs until it is looked up whether somebody has stopped it.
+async fn slow(world: &World, when: &str, n: usize) {
+    let request = CreateMessageRequest {
+        conversation: format!("slow {when} {n}"),
+        ..ask(&json!({ "text": "one", "first_delay_ms": 700 }))
+    };
+    assert_eq!(world.sample(request).await.unwrap().outcome(), Outcome::Complete);
 }
 
 /// Named, nested and used up.
