@@ -17,6 +17,7 @@ use crate::{
     config::Config,
     domain::fault::chain,
     identity::shed::{Rates, Shed},
+    ledger::rollup,
     store::{self, Store},
     tasks::Tasks,
     telemetry::Metrics,
@@ -94,6 +95,7 @@ impl Running {
         duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
+        duties.spawn(rollup::run(store.clone(), clock.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault);
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();

@@ -1,6 +1,8 @@
 //! Finance's reads: what was booked, and the proof that it adds up.
 
 mod page;
+pub mod report;
+pub mod rollup;
 mod verify;
 
 pub use page::{Entry, Reader, Wanted, entries};

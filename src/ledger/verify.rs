@@ -111,6 +111,12 @@ fn sentence(check: Check, it: &Found) -> String {
             let named_by = if kind == "hold" { hold.to_string() } else { entry.to_string() };
             format!("{kind} {named_by} names limit {missing}, which does not exist")
         }
+        Check::Rollups => {
+            let what = it.what.as_deref().unwrap_or_default();
+            let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
+            let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
+            format!("a sum of {what} is kept as {kept}, but its entries add up to {proven}")
+        }
         Check::InTime => format!(
             "hold {hold} is open {kept} seconds after its time, more than the {proven} allowed: \
              the sweep is not running"

@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 15] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -37,6 +37,7 @@ const MIGRATIONS: [(i64, &str, &str); 15] = migrations![
     13 "0013_anthropic",
     15 "0015_bounds",
     16 "0016_routes",
+    26 "0026_rollups",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -16,7 +16,9 @@ pub mod lane;
 pub mod ledger;
 pub mod limits;
 pub mod migrate;
+pub mod reports;
 pub mod requests;
+pub mod rollups;
 pub mod roots;
 pub mod verify;
 

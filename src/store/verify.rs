@@ -32,6 +32,8 @@ pub(crate) enum Check {
     LimitsExist,
     /// No hold is open for more than a minute after its time.
     InTime,
+    /// What is kept as sums is what the entries add up to.
+    Rollups,
 }
 
 /// One breach of a check.
@@ -51,7 +53,7 @@ pub(crate) struct Found {
 
 impl Check {
     /// Every check, those that say most first.
-    pub(crate) const ALL: [Self; 11] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Balance,
         Self::Postings,
         Self::Counters,
@@ -63,6 +65,7 @@ impl Check {
         Self::NoGap,
         Self::LimitsExist,
         Self::InTime,
+        Self::Rollups,
     ];
 
     const fn statement(self) -> &'static str {
@@ -129,6 +132,8 @@ impl Check {
                  where tenant_id = $1 and expires_at < now() - interval '1 minute'
                  order by hold_id limit $2"
             }
+            // Asked in `rollups`, which knows how far the sums have come.
+            Self::Rollups => "",
         }
     }
 }
@@ -140,6 +145,9 @@ pub(crate) async fn find(
     check: Check,
     most: i64,
 ) -> Result<Vec<Found>, Error> {
+    if check == Check::Rollups {
+        return super::rollups::differences(connection, tenant, most).await;
+    }
     let rows =
         sqlx::query(check.statement()).bind(tenant.uuid()).bind(most).fetch_all(connection).await?;
     rows.iter().map(found).collect()
@@ -153,7 +161,7 @@ pub(crate) async fn count(connection: &mut PgConnection, tenant: TenantId) -> Re
         .await?)
 }
 
-fn found(row: &PgRow) -> Result<Found, Error> {
+pub(super) fn found(row: &PgRow) -> Result<Found, Error> {
     Ok(Found {
         id: row.try_get("id")?,
         other: row.try_get("other")?,

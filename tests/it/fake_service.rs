@@ -11,9 +11,9 @@ use bursar::proto::{
     CreateMessageResult, Cut, Entry, EntryKind, Envelope, EnvelopeLeft, ExplainRouteRequest,
     ExplainRouteResponse, GetEnvelopeRequest, LimitKind, LimitStatus, ListEntriesRequest,
     ListEntriesResponse, ListEnvelopesRequest, ListEnvelopesResponse, Money, OpenEnvelopeRequest,
-    Outcome, Refusal, Reservation, ReserveRequest, Role, Route, SettleRequest, Settlement, Started,
-    StreamMessageRequest, StreamMessageResponse, TextContent, TextDelta, Usage,
-    VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
+    Outcome, Refusal, ReportEntriesRequest, ReportEntriesResponse, Reservation, ReserveRequest,
+    Role, Route, SettleRequest, Settlement, Started, StreamMessageRequest, StreamMessageResponse,
+    TextContent, TextDelta, Usage, VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
     content_block::Block,
     envelope_service_server::{EnvelopeService, EnvelopeServiceServer},
     ledger_service_server::{LedgerService, LedgerServiceServer},
@@ -304,5 +304,13 @@ impl LedgerService for Seen {
         authorized(request)?;
         let problems = vec!["entry 1 does not balance".to_owned()];
         Ok(Response::new(VerifyLedgerResponse { ok: false, entries: 7, problems }))
+    }
+
+    async fn report_entries(
+        &self,
+        request: Request<ReportEntriesRequest>,
+    ) -> Result<Response<ReportEntriesResponse>, Status> {
+        authorized(request)?;
+        Err(Status::unimplemented("not by this fake"))
     }
 }

@@ -74,6 +74,7 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin set_fx_rate SetFxRateRequest Operator,
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
+        ledger report_entries ReportEntriesRequest Finance,
     ]
 }
 

@@ -1,10 +1,14 @@
 //! `bursar ledger`: what was booked, and the proof that it adds up.
 
+pub mod month;
+pub mod render;
+pub mod report;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::{
+use crate::cli::{
     allowance::Listing,
     describe,
     output::{Output, Tone, plain},
@@ -38,6 +42,7 @@ const COLUMNS: &[&str] = &[
 #[command(after_help = "\
 Examples:
   bursar ledger query --user alice --limit 10
+  bursar ledger report --month 2026-11 --by user,model --compare
   bursar ledger verify --json
 
 Exit status of verify: 0 when all adds up, 1 when it does not, 2 when it could not be checked.")]
@@ -57,6 +62,8 @@ pub enum Action {
     Verify(Verify),
     /// List entries, newest first
     Query(Query),
+    /// Sum up a month by server and user, or a period by anything
+    Report(Box<report::Report>),
 }
 
 /// The arguments of `verify`.
@@ -100,6 +107,10 @@ pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCod
             let verified =
                 ledger.verify_ledger(VerifyLedgerRequest {}).await.map_err(Error::from)?;
             show_verified(&verified.into_inner(), args.common.json, output)
+        }
+        Action::Report(it) => {
+            report::run(&client, *it, (args.common.json, output)).await?;
+            Ok(ExitCode::SUCCESS)
         }
         Action::Query(query) => {
             let entries = list(&client, &query).await?;
