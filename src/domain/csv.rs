@@ -1,11 +1,22 @@
 //! Comma-separated values (RFC 4180) that a spreadsheet does not take for formulas.
 
+/// What a spreadsheet takes for the beginning of a formula, and what we put before it.
+const RUNS: [char; 12] =
+    ['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', GUARD];
+
+const GUARD: char = '\'';
+
 /// A text as a field: quoted where it must be, and with an apostrophe before what a
 /// spreadsheet would run. Numbers of our own do not come here.
 pub fn text(value: &str) -> String {
-    let runs = value.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '\u{ff1d}', '\u{ff0b}']);
-    let guarded = if runs { format!("'{value}") } else { value.to_owned() };
+    let guarded =
+        if value.starts_with(RUNS) { format!("{GUARD}{value}") } else { value.to_owned() };
     quoted(&guarded)
+}
+
+/// Takes off the apostrophe that [`text()`] has put before a text.
+pub fn unguarded(value: &str) -> &str {
+    value.strip_prefix(GUARD).filter(|it| it.starts_with(RUNS)).unwrap_or(value)
 }
 
 /// A value as a field, quoted where it must be.

@@ -1,8 +1,9 @@
-//! Keeps the sums: adds batches as they are booked, in the background and before a
-//! report is read.
+//! Keeps the sums and the chain: takes batches as they are booked, in the background and
+//! before a report is read.
 
 use std::time::Duration;
 
+use super::chain;
 use crate::{
     clock::Clock,
     domain::{fault::chain, ids::TenantId},
@@ -47,10 +48,16 @@ pub async fn run(store: Store, clock: Clock) {
 }
 
 async fn sweep(store: &Store) -> Result<(), store::Error> {
-    for tenant in rollups::behind(store, TENANTS_MAX).await? {
-        advance(store, tenant).await?;
+    let mut after = None;
+    loop {
+        let tenants = rollups::behind(store, (after, TENANTS_MAX)).await?;
+        let Some(last) = tenants.last() else { return Ok(()) };
+        after = Some(*last);
+        for tenant in tenants {
+            advance(store, tenant).await?;
+            chain::seal(store, tenant, false).await?;
+        }
     }
-    Ok(())
 }
 
 /// Counts what was booked until now, as far as that is not too much at once: a report

@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 18] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -38,6 +38,8 @@ const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
     15 "0015_bounds",
     16 "0016_routes",
     26 "0026_rollups",
+    27 "0027_seals",
+    28 "0028_periods",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -35,14 +35,21 @@ pub(crate) enum Step {
     Taken,
 }
 
-/// Tenants whose ledger has grown since, at most `most`.
-pub(crate) async fn behind(store: &Store, most: i64) -> Result<Vec<TenantId>, Error> {
+/// Tenants whose ledger has grown since, at most `most` of those after `after`.
+pub(crate) async fn behind(
+    store: &Store,
+    (after, most): (Option<TenantId>, i64),
+) -> Result<Vec<TenantId>, Error> {
     let ids: Vec<Uuid> = sqlx::query_scalar(
         "select b.tenant_id from batches b
          left join ledger_progress p on p.tenant_id = any(array[b.tenant_id])
-         where b.last_no > coalesce(p.rolled_to, 0)
-         limit $1",
+         where b.tenant_id > $1 and (b.last_no > coalesce(p.rolled_to, 0)
+             or b.last_no > p.sealed_to
+                 and (b.last_no - p.sealed_to >= 500 or p.sealed_at < now() - interval '10 seconds'))
+         order by b.tenant_id
+         limit $2",
     )
+    .bind(after.map_or(Uuid::nil(), TenantId::uuid))
     .bind(most)
     .fetch_all(store.duties())
     .await?;
@@ -69,20 +76,38 @@ pub(crate) async fn advance(
     connection: &mut PgConnection,
     tenant: TenantId,
 ) -> Result<Step, Error> {
-    // By key, whatever a plan made while the table was small would rather do.
-    sqlx::query(
-        "select set_config(name, 'off', true)
-         from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) as name",
-    )
-    .execute(&mut *connection)
-    .await?;
+    by_key(connection).await?;
     let taken: Option<i64> = lock(connection, tenant).await?;
     let Some(from) = taken else { return Ok(Step::Taken) };
     let last = progress(connection, tenant).await?.last;
     if from >= last {
         return Ok(Step::Done);
     }
-    let to: i64 = sqlx::query_scalar(
+    let to = step_end(connection, tenant, (from, last)).await?;
+    sqlx::query(ADD).bind(tenant.uuid()).bind(from).bind(to).execute(connection).await?;
+    Ok(if to < last { Step::More } else { Step::Done })
+}
+
+/// Has the transaction find rows by key, whatever a plan made while the table was small
+/// would rather do.
+pub(crate) async fn by_key(connection: &mut PgConnection) -> Result<(), Error> {
+    sqlx::query(
+        "select set_config(name, 'off', true)
+         from unnest(array['enable_seqscan', 'enable_hashjoin', 'enable_mergejoin', 'jit']) as name",
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+/// The last batch of a step that begins after `from`: whole batches of at most so many
+/// entries, or one.
+pub(crate) async fn step_end(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    (from, last): (i64, i64),
+) -> Result<i64, Error> {
+    let to = sqlx::query_scalar(
         "select least($3, greatest($2 + 1, coalesce((
              select batch_no from entries where tenant_id = $1 and batch_no > $2
              order by batch_no offset $4 limit 1), $3 + 1) - 1))",
@@ -91,10 +116,9 @@ pub(crate) async fn advance(
     .bind(from)
     .bind(last)
     .bind(STEP_ENTRIES)
-    .fetch_one(&mut *connection)
+    .fetch_one(connection)
     .await?;
-    sqlx::query(ADD).bind(tenant.uuid()).bind(from).bind(to).execute(connection).await?;
-    Ok(if to < last { Step::More } else { Step::Done })
+    Ok(to)
 }
 
 /// The last batch that the sums count, with the row's lock; none: somebody else has it.

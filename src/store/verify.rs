@@ -34,6 +34,8 @@ pub(crate) enum Check {
     InTime,
     /// What is kept as sums is what the entries add up to.
     Rollups,
+    /// A closed month has not changed.
+    Closed,
 }
 
 /// One breach of a check.
@@ -53,7 +55,7 @@ pub(crate) struct Found {
 
 impl Check {
     /// Every check, those that say most first.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 13] = [
         Self::Balance,
         Self::Postings,
         Self::Counters,
@@ -66,6 +68,7 @@ impl Check {
         Self::LimitsExist,
         Self::InTime,
         Self::Rollups,
+        Self::Closed,
     ];
 
     const fn statement(self) -> &'static str {
@@ -134,6 +137,7 @@ impl Check {
             }
             // Asked in `rollups`, which knows how far the sums have come.
             Self::Rollups => "",
+            Self::Closed => include_str!("sql/verify_closed.sql"),
         }
     }
 }

@@ -75,6 +75,9 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
         ledger report_entries ReportEntriesRequest Finance,
+        ledger export_ledger ExportLedgerRequest Finance,
+        ledger explain_entry ExplainEntryRequest Finance,
+        ledger close_month CloseMonthRequest Finance,
     ]
 }
 

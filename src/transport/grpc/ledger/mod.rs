@@ -1,5 +1,6 @@
 //! `LedgerService`.
 
+pub mod finance;
 mod report;
 
 use tonic::{Request, Response, Status, async_trait};
@@ -14,12 +15,12 @@ use crate::{
     domain::{
         entry::{EntryKind, postings},
         fault::Fault,
-        ids::{CallId, EnvelopeId},
+        ids::{CallId, EntryId, EnvelopeId},
         money::{Amount, Currency},
         period::to_the_second,
     },
     identity::FinanceCaller,
-    ledger::{self, Entry, Reader, Wanted},
+    ledger::{self, Entry, Reader, Wanted, export::Month},
     proto::{self, ledger_service_server::LedgerService},
 };
 
@@ -84,6 +85,40 @@ impl LedgerService for Ledger {
         let store = &self.services.store;
         let found = ledger::report::report(store, tenant.id, &asked.wanted, slice).await?;
         Ok(Response::new(report::to_wire(found, &asked, &tenant)))
+    }
+
+    type ExportLedgerStream = finance::Pieces;
+
+    async fn export_ledger(
+        &self,
+        request: Request<proto::ExportLedgerRequest>,
+    ) -> Result<Response<finance::Pieces>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let pieces = finance::export(&self.services.store, &tenant, request.get_ref()).await?;
+        Ok(Response::new(pieces))
+    }
+
+    async fn explain_entry(
+        &self,
+        request: Request<proto::ExplainEntryRequest>,
+    ) -> Result<Response<proto::ExplainEntryResponse>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let name = name::parse::<EntryId>("name", &request.get_ref().name)?;
+        let id = name.of(tenant.id, "entry")?;
+        let found = ledger::explain::explain(&self.services.store, &tenant, id).await?;
+        Ok(Response::new(finance::explained(&found, &tenant)))
+    }
+
+    async fn close_month(
+        &self,
+        request: Request<proto::CloseMonthRequest>,
+    ) -> Result<Response<proto::CloseMonthResponse>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let proto::CloseMonthRequest { month, validate_only } = request.into_inner();
+        let month = Month::parse("month", &month)?;
+        let store = &self.services.store;
+        let closing = ledger::close::close(store, tenant.id, month, validate_only).await?;
+        Ok(Response::new(finance::closing(closing, &tenant)))
     }
 }
 
