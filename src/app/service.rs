@@ -18,6 +18,7 @@ use crate::{
     config::Config,
     domain::fault::chain,
     identity::shed::{Rates, Shed},
+    ledger::rollup,
     store::{self, Store},
     tasks::Tasks,
     telemetry::Metrics,
@@ -99,6 +100,7 @@ impl Running {
         duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
+        duties.spawn(rollup::run(store.clone(), clock.clone()));
         let running = stopped::Running::default();
         duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault.clone());

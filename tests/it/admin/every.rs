@@ -89,6 +89,10 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         prices list_price_books ListPriceBooksRequest BookReader,
         prices list_prices ListPricesRequest BookReader,
         prices get_listed_price GetListedPriceRequest BookReader,
+        ledger report_entries ReportEntriesRequest Finance,
+        ledger export_ledger ExportLedgerRequest Finance,
+        ledger explain_entry ExplainEntryRequest Finance,
+        ledger close_month CloseMonthRequest Finance,
     ]
 }
 
