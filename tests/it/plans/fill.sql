@@ -75,3 +75,9 @@ from hosts, generate_series(1, 20000) as n;
 
 insert into hosts (tenant_id, host_id, display_name)
 select tenant_id, gen_random_uuid(), 'host ' || n from tenants, generate_series(1, 2000) as n;
+
+insert into envelope_tokens (tenant_id, token_id, digest, envelope_id, is_own_envelope, grant_id, models,
+    created_at, expires_at)
+select tenant_id, gen_random_uuid(), sha256(envelope_id::text::bytea), envelope_id, false, grant_id, '{}',
+    now(), now() + interval '1 hour'
+from envelopes;
