@@ -33,7 +33,7 @@ pub(super) struct Problem {
     status: StatusCode,
     /// Whether the same again may go better.
     retry: Retry,
-    error: Error,
+    error: Box<Error>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +57,7 @@ struct Error {
 
 /// The limit of the bearer's own envelope that is used up. Of money only that it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "a limit's limit is its amount, as elsewhere")]
 struct Limit {
     kind: &'static str,
     held: Option<i64>,
@@ -211,7 +212,8 @@ impl Problem {
 
     fn new(status: StatusCode, (kind, code): (&'static str, &str), message: String) -> Self {
         let code = Some(code.to_owned());
-        let error = Error { message, r#type: kind, param: None, code, limit: None, left: None };
+        let error =
+            Box::new(Error { message, r#type: kind, param: None, code, limit: None, left: None });
         Self { status, retry: Retry::No, error }
     }
 
@@ -268,9 +270,11 @@ impl From<Fault> for Problem {
     fn from(it: Fault) -> Self {
         match it {
             Fault::Invalid { field, problem } => Self::invalid(field, &problem),
-            Fault::Unauthenticated | Fault::WrongRole { .. } => unauthenticated(),
-            // The envelope is gone or closed: that looks like any other end of its key.
-            Fault::NotFound { .. } | Fault::Precondition { .. } => unauthenticated(),
+            // An envelope that is gone or closed looks like any other end of its key.
+            Fault::Unauthenticated
+            | Fault::WrongRole { .. }
+            | Fault::NotFound { .. }
+            | Fault::Precondition { .. } => unauthenticated(),
             Fault::Exists { .. } | Fault::Internal => {
                 let message = "an internal error; it was logged".to_owned();
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, (SERVER, "internal"), message)
