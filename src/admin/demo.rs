@@ -238,6 +238,7 @@ async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(
         background: false,
         reveal_model: false,
         call_time: Duration::from_secs(CALL_SECONDS),
+        extension: None,
     };
     Ok(grants::add(tx, tenant, &grant).await?)
 }

@@ -7,7 +7,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    budget::{Engine, Lanes, owed, reaper},
+    budget::{Engine, Lanes, months, owed, reaper},
     call::{
         Broker,
         replay::{self, Requests},
@@ -95,16 +95,17 @@ impl Running {
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
-        let requests = Requests::new(store.clone(), clock.clone(), vault);
+        let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
         let calls = Tasks::default();
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, vault), (&calls, stops), &health).await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -185,7 +186,7 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests): (&Services, Requests),
+    (services, requests, vault): (&Services, Requests, Option<Vault>),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -206,6 +207,8 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
+        vault,
+        question_time: Duration::from_secs(config.question_seconds.into()),
     };
     let parts = Doors {
         services: services.clone(),

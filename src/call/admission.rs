@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Broker, End, Request};
+use super::{Broker, End, Request, extension::may_ask};
 use crate::{
     domain::{fault::Fault, outcome::Refusal, request::Origin},
     envelope::{Made, Names, Standing, stand},
@@ -21,6 +21,8 @@ pub(super) struct Admitted {
     /// When the call must end for the sake of the grant and of whoever asks, fixed when
     /// it began.
     pub(super) until: Instant,
+    /// A person may be asked for more before the call ends for want of it.
+    pub(super) may_ask: bool,
 }
 
 pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Result<Admitted, End> {
@@ -37,7 +39,8 @@ pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Resu
     }
     let call = begun.checked_add(grant.call_time).unwrap_or(begun);
     let until = request.deadline.map_or(call, |it| it.min(call));
-    Ok(Admitted { request, standing, seen_at, until })
+    let may_ask = may_ask(&request, &standing);
+    Ok(Admitted { request, standing, seen_at, until, may_ask })
 }
 
 impl Admitted {

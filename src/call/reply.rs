@@ -3,6 +3,7 @@
 use super::{
     End, Request,
     ending::{Ending, Responsible, ending},
+    extension::Question,
     hold::Attempt,
     meta::meta,
     past::{Bill, Why},
@@ -52,6 +53,8 @@ pub struct Reply {
     pub refusal: Option<Refusal>,
     /// It was the envelope's last call, which was told to conclude.
     pub is_landing: bool,
+    /// A person is asked first; nothing was held.
+    pub question: Option<Question>,
 }
 
 /// A `CreateMessageResult` of MCP.
@@ -111,6 +114,7 @@ impl Reply {
             call: None,
             refusal: Some(refusal),
             is_landing: false,
+            question: None,
         }
     }
 
@@ -185,6 +189,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         warnings,
         refusal: None,
         is_landing: attempt.is_landing,
+        question: None,
         route: Some(route(attempt)),
     })
 }

@@ -76,6 +76,8 @@ ids! {
     GrantId = "grt";
     /// One bounded sub-agent's allowance.
     EnvelopeId = "env";
+    /// What a person added to an envelope; also the token that let them.
+    ExtensionId = "ext";
     /// An operator's allowance.
     BudgetId = "bud";
     /// One bounded counter in one window.

@@ -9,6 +9,7 @@ pub mod draft;
 pub mod entry;
 pub mod envelope;
 pub mod estimate;
+pub mod extension;
 pub mod family;
 pub mod fault;
 pub mod fx;

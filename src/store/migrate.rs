@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
+const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -37,6 +37,7 @@ const MIGRATIONS: [(i64, &str, &str); 16] = migrations![
     13 "0013_anthropic",
     15 "0015_bounds",
     16 "0016_routes",
+    17 "0017_extensions",
     25 "0025_tokens",
 ];
 

@@ -15,6 +15,7 @@ mod catalogue;
 mod cli_output;
 mod convert;
 mod engine;
+mod extension;
 mod fake_service;
 mod faults;
 mod ledger;

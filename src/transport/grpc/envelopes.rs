@@ -159,7 +159,7 @@ impl EnvelopeService for Envelopes {
         let host = self.host(&metadata).await?;
         let hold = hold_id(&body.hold)?;
         let usage = body.usage.as_ref().map(|it| convert::envelope::usage("usage", it));
-        let usage: Usage = usage.transpose()?.unwrap_or_default();
+        let usage: Option<Usage> = usage.transpose()?;
         let money =
             body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
         let used = (usage, money.transpose()?);
@@ -300,7 +300,9 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
     let life = view.envelope.life;
     let mut status: Vec<LimitStatus> = view.limits.iter().map(LimitStatus::from).collect();
     status.push(envelope::seconds(&view.envelope, view.now));
-    convert::envelope::to_wire(&convert::envelope::View {
+    let extensions = view.extensions.iter();
+    let extensions = extensions.map(|it| convert::envelope::extension(it, currency)).collect();
+    let wire = convert::envelope::to_wire(&convert::envelope::View {
         tenant,
         currency,
         user: &view.user,
@@ -311,7 +313,8 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
         left: envelope::left(&life, &view.limits, view.now),
         status: &status,
         now: view.now,
-    })
+    });
+    proto::Envelope { extensions, ..wire }
 }
 
 fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault> {
@@ -367,6 +370,7 @@ fn reservation(it: &Reserved, tenant: TenantId, currency: Currency) -> proto::Re
             left,
             envelope,
             refusal: None,
+            landing: it.is_landing,
         },
         Err(limit) => proto::Reservation {
             outcome: convert::envelope::outcome(Outcome::Exhausted).into(),

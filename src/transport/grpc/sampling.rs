@@ -107,6 +107,7 @@ impl Sampling {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
         let identified = once::identified(&mut body);
+        let same = once::body(&mut body);
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
@@ -118,8 +119,10 @@ impl Sampling {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
+        let gone = asked.as_ref().map_or(gone, Asked::forsaken);
         let models = Vec::new();
-        let request = call::Request { caller, sampling, models, call, deadline, gone, sink };
+        let body = same;
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink, body };
         Ok((request, asked, guard))
     }
 

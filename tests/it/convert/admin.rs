@@ -215,6 +215,38 @@ fn a_grants_fields_are_refused_by_name() {
     assert_eq!((good.max_envelope, good.call_seconds), (good.default_envelope, 45));
 }
 
+#[test]
+fn what_a_person_may_add_is_bounded_and_refused_by_name() {
+    type Spoil = fn(&mut proto::GrantExtension);
+    let cases: [(&str, Spoil); 10] = [
+        ("grant.extension", |it| *it = proto::GrantExtension { times: 1, ..Default::default() }),
+        ("grant.extension.calls", |it| it.calls = -1),
+        ("grant.extension.calls", |it| it.calls = 1_000_001),
+        // Fifty times that, on top of the largest envelope, is more than any may have.
+        ("grant.extension.calls", |it| it.calls = 20_000),
+        ("grant.extension.seconds", |it| it.seconds = i64::MAX),
+        ("grant.extension.seconds", |it| it.seconds = 1_000_000),
+        ("grant.extension.money.units", |it| it.money = Some(money(-1, 0))),
+        ("grant.extension.money", |it| it.money = Some(money(20_000_000, 0))),
+        ("grant.extension.times", |it| it.times = 101),
+        ("grant.extension.times", |it| it.times = -1),
+    ];
+    let good =
+        proto::GrantExtension { calls: 10, seconds: 60, money: Some(money(1, 0)), times: 50 };
+    for (field, spoil) in cases {
+        let mut bad = good.clone();
+        spoil(&mut bad);
+        refused(admin::grant(Some(proto::Grant { extension: Some(bad), ..grant() }), eur()), field);
+    }
+    let read = |it| {
+        let grant = proto::Grant { extension: Some(it), ..grant() };
+        admin::grant(Some(grant), eur()).unwrap().extension.unwrap()
+    };
+    assert_eq!((read(good.clone()).extra.calls, read(good.clone()).times), (10, 50));
+    assert_eq!(read(proto::GrantExtension { times: 0, ..good }).times, 1);
+    assert_eq!(admin::grant(Some(grant()), eur()).unwrap().extension, None);
+}
+
 fn budget() -> proto::Budget {
     proto::Budget {
         period: proto::Period::Month.into(),

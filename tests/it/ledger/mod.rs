@@ -2,4 +2,5 @@
 
 mod books;
 mod list;
+mod months;
 mod tamper;

@@ -79,6 +79,12 @@ pub(super) fn grant(it: &Listed, tenant: &Tenant) -> proto::Grant {
         call_seconds: i64::try_from(grant.call_time.as_secs()).unwrap_or(i64::MAX),
         create_time: to_the_second(*created_at),
         revoke_time: time(*revoked_at),
+        extension: grant.extension.map(|it| proto::GrantExtension {
+            calls: it.extra.calls,
+            seconds: it.extra.seconds,
+            money: Some(money::to_wire(it.extra.money, tenant.currency)),
+            times: i32::try_from(it.times).unwrap_or(i32::MAX),
+        }),
     }
 }
 

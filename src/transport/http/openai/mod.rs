@@ -139,13 +139,12 @@ impl Door {
         let (bytes, share) = self.bodies.read(&headers, body).await?;
         let (sender, progress) = mpsc::channel(EVENTS_WAITING);
         let read = self.read(&headers, (&bytes, &bearer), Sink::new(sender));
-        let ((asked, request, once), own) = {
+        let ((asked, request, (once, gone)), own) = {
             let (read, own) = measured(&self.broker.clock, read).await;
             (read?, own)
         };
         drop(bytes);
         let Asked { stream, include_usage, one_tool_call, .. } = asked;
-        let gone = request.gone.clone().drop_guard();
         let voice = Voice { call: request.call, one_tool_call, own: own_names(&bearer) };
         let created = self.broker.clock.now().as_second();
         let request = if stream { request } else { call::Request { sink: Sink::NONE, ..request } };
@@ -164,13 +163,13 @@ impl Door {
         Ok(response)
     }
 
-    /// What is asked, as a call.
+    /// What is asked, as a call. The guard says that the caller is gone when it is dropped.
     async fn read(
         &self,
         headers: &HeaderMap,
         (bytes, bearer): (&[u8], &Bearer),
         sink: Sink,
-    ) -> Result<(Asked, call::Request, Option<replay::Asked>), Problem> {
+    ) -> Result<(Asked, call::Request, (Option<replay::Asked>, DropGuard)), Problem> {
         let Bearer { token, currency, .. } = bearer;
         let mut asked = read::body(bytes)?;
         let wire = proto::CreateMessageRequest {
@@ -186,8 +185,11 @@ impl Door {
         self.services.shed.server(token.tenant, &token.server)?;
         let clock = &self.services.clock;
         let (call, gone) = (clock.id(), CancellationToken::new());
+        let guard = gone.clone().drop_guard();
         let deadline = if asked.stream { None } else { self.deadline(headers) };
-        let host = HostCaller { tenant: token.tenant, currency: *currency, host: token.host };
+        let (tenant, currency, host) = (token.tenant, *currency, token.host);
+        let credential = CredentialId::from(token.id.uuid());
+        let host = HostCaller { tenant, currency, host, credential };
         let once = guard::idempotency_key(headers)?.map(|key| {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             // Apart from those of the host itself, which have no such character.
@@ -195,8 +197,12 @@ impl Door {
             replay::Asked::new(&host, (&id, bytes), call, (until, gone.clone()))
         });
         let models = self.models(bearer, &asked.model).await?;
-        let request = call::Request { caller: host, sampling, models, call, deadline, gone, sink };
-        Ok((asked, request, once))
+        let gone = once.as_ref().map_or(gone, replay::Asked::forsaken);
+        let caller = host;
+        // Nobody is asked anything here, so no answer can come.
+        let body = None;
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink, body };
+        Ok((asked, request, (once, guard)))
     }
 
     /// The name of a model that the key may use means that one; any other is a wish.
