@@ -19,6 +19,7 @@ mod extension;
 mod fake_service;
 mod faults;
 mod ledger;
+mod mcp_door;
 mod mcp_json;
 mod openai;
 mod plans;

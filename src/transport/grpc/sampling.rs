@@ -106,6 +106,7 @@ impl Sampling {
     ) -> Result<(call::Request, Option<Asked>, DropGuard), Status> {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
+        auth::mcp_agrees(metadata, &body)?;
         let identified = once::identified(&mut body);
         let same = once::body(&mut body);
         let sampling = convert::request::sampling_request(body)?;

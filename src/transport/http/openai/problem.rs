@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::{
     domain::fault::Fault,
     proto::{self, mcp_json},
+    transport::http::entry::Turned,
 };
 
 /// Clients ask again by themselves unless this says that it is of no use.
@@ -101,36 +102,6 @@ impl Problem {
         let mut it = Self::invalid(param, "is not understood here, so it is refused: leave it out");
         it.error.code = Some("unknown_parameter".to_owned());
         it
-    }
-
-    /// A header that is missing, malformed or in disagreement with the key.
-    pub(super) fn header(name: &str, problem: &str) -> Self {
-        let code = (INVALID, "invalid_header");
-        Self::new(StatusCode::BAD_REQUEST, code, format!("the header {name} {problem}"))
-    }
-
-    /// A request that a browser was made to send.
-    pub(super) fn not_allowed(code: &'static str, message: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, (INVALID, code), message.to_owned())
-    }
-
-    /// A body of another kind than JSON.
-    pub(super) fn no_json() -> Self {
-        let message = "the body must be application/json without a content-encoding".to_owned();
-        let code = (INVALID, "unsupported_media_type");
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, message)
-    }
-
-    /// A body that is too long.
-    pub(super) fn too_long(bytes: usize) -> Self {
-        let message = format!("the body must be at most {bytes} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, (INVALID, "body_too_large"), message)
-    }
-
-    /// A body that did not come to its end.
-    pub(super) fn cut_off() -> Self {
-        let message = "the request's body was silent for too long, or broke off".to_owned();
-        Self::new(StatusCode::REQUEST_TIMEOUT, (INVALID, "request_stalled"), message)
     }
 
     /// There is nothing at this address.
@@ -257,6 +228,50 @@ impl Limit {
         };
         let verb = if kind == "money" { "is" } else { "are" };
         format!("the {kind} of this key's envelope {verb} used up{of}")
+    }
+}
+
+impl From<Turned> for Problem {
+    fn from(it: Turned) -> Self {
+        let turned = |status, code, message: String| Self::new(status, (INVALID, code), message);
+        match it {
+            Turned::Origin => turned(
+                StatusCode::FORBIDDEN,
+                "origin_not_allowed",
+                "requests of web pages are refused: this door is for programs".to_owned(),
+            ),
+            Turned::Host => turned(
+                StatusCode::FORBIDDEN,
+                "host_not_allowed",
+                "the Host is not one of this service; http_hosts names those that are".to_owned(),
+            ),
+            Turned::NotJson => turned(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported_media_type",
+                "the body must be application/json without a content-encoding".to_owned(),
+            ),
+            Turned::TooLong(bytes) => turned(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                format!("the body must be at most {bytes} bytes"),
+            ),
+            Turned::CutOff => turned(
+                StatusCode::REQUEST_TIMEOUT,
+                "request_stalled",
+                "the request's body was silent for too long, or broke off".to_owned(),
+            ),
+            Turned::Shed(retry_after) => Fault::Shed { retry_after }.into(),
+            Turned::Disagrees(header) => turned(
+                StatusCode::BAD_REQUEST,
+                "invalid_header",
+                format!("the header {header} must agree with the key, or be left out"),
+            ),
+            Turned::Malformed(header) => turned(
+                StatusCode::BAD_REQUEST,
+                "invalid_header",
+                format!("the header {header} must be there once, of 1 to 256 printable characters"),
+            ),
+        }
     }
 }
 

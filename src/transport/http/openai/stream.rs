@@ -17,11 +17,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    Called, Started, Voice,
+    Called, Voice,
     answer::{self, Frame},
     problem::Problem,
 };
-use crate::call::Progress;
+use crate::{call::Progress, transport::http::run::Started};
 
 /// A stream that has begun.
 struct Live {
@@ -102,7 +102,7 @@ impl Live {
         let Self { started, voice, frame, sent, _gone, .. } = self;
         let reply = match started.reply().await {
             Ok(reply) => voice.delivered(reply),
-            Err(it) => Err(it),
+            Err(it) => Err(it.into()),
         };
         match reply {
             Ok(reply) => frame.tail(&reply, (sent, voice.one_tool_call)),
