@@ -148,8 +148,12 @@ impl Problem {
         is_own: impl Fn(&str) -> bool,
     ) -> Self {
         let own = it.limit.as_ref().filter(|it| is_own(&it.name));
-        if own.is_some_and(|it| it.kind() == proto::LimitKind::ConcurrentCalls) {
-            return Self::too_many_at_once();
+        // Whosever it is, there is room again as soon as a call has ended.
+        if it.limit.as_ref().is_some_and(|it| it.kind() == proto::LimitKind::ConcurrentCalls) {
+            return match own {
+                Some(_) => Self::too_many_at_once(),
+                None => Fault::Shed { retry_after: Duration::from_secs(1) }.into(),
+            };
         }
         let limit = own.and_then(Limit::of);
         let is_seconds = limit.as_ref().is_some_and(|it| it.kind == "SECONDS");

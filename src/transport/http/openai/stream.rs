@@ -78,6 +78,8 @@ pub(super) async fn begin(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather answers by default let this one through as it comes.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     super::name_call(headers, call);
     Ok(response)
 }
