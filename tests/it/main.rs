@@ -18,6 +18,7 @@ mod engine;
 mod extension;
 mod fake_service;
 mod faults;
+mod guard_probe;
 mod ledger;
 mod mcp_door;
 mod mcp_json;
