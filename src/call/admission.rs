@@ -59,7 +59,7 @@ async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Stand
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
     let desk = (&broker.store, &broker.clock);
     let standing = stand(desk, caller, names, &sampling.envelope, made);
-    let mut standing = tokio::time::timeout(SILENCE, standing).await.map_err(|_| silent())??;
+    let mut standing = in_time(standing).await?;
     narrow(&mut standing.grant.models, models)?;
     Ok(standing)
 }
@@ -78,7 +78,17 @@ fn narrow(granted: &mut Vec<String>, models: &[String]) -> Result<(), Refusal> {
     if granted.is_empty() { Err(Refusal::NoModel) } else { Ok(()) }
 }
 
-/// Nothing was held, so nothing is lost by asking another replica.
+/// The database's answer, or an error when there is none.
+pub(super) async fn in_time<T, E>(answer: impl Future<Output = Result<T, E>>) -> Result<T, End>
+where
+    End: From<E>,
+{
+    let answer = tokio::time::timeout(SILENCE, answer).await;
+    Ok(answer.map_err(|_| silent())??)
+}
+
+/// Nothing was held, so nothing is lost by asking another replica. Whether an extension was
+/// given its token knows.
 fn silent() -> Fault {
     Fault::Unavailable {
         reason: "DATABASE_UNAVAILABLE",

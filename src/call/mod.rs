@@ -102,7 +102,8 @@ enum End {
 /// Samples once, inside the envelope.
 pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
     let began = broker.clock.monotonic();
-    let reply = match story(broker, request).await {
+    // Of its own size on the heap, and not as often as it is passed on.
+    let reply = match Box::pin(story(broker, request)).await {
         Ok(reply) => Ok(reply),
         Err(End::Reply(reply)) => Ok(*reply),
         Err(End::Fault(fault)) => Err(fault),

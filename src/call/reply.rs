@@ -54,7 +54,7 @@ pub struct Reply {
     /// It was the envelope's last call, which was told to conclude.
     pub is_landing: bool,
     /// A person is asked first; nothing was held.
-    pub question: Option<Question>,
+    pub question: Option<Box<Question>>,
 }
 
 /// A `CreateMessageResult` of MCP.

@@ -154,7 +154,7 @@ fn way(
     let size = Size::Clampable {
         prompt_tokens,
         prompt_pico_usd: prices.prompt_ceiling(prompt_tokens),
-        answer_price: prices.dearest_answer_token(),
+        answer_price: prices.dearest_answer_token(prompt_tokens),
         answer_tokens,
     };
     Some(Way {

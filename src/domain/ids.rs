@@ -94,8 +94,16 @@ ids! {
     ModelId = "mdl";
     /// A model's prices from some instant on.
     PriceVersionId = "prc";
+    /// A version of a price book: all that one import lists.
+    BookId = "book";
     /// An exchange rate of some day.
     FxRateId = "fxr";
+}
+
+impl TenantId {
+    /// Whose the keys of the role platform and the common price book are: a tenant without
+    /// anything else.
+    pub const PLATFORM: Self = Self(Uuid::from_u128(0x0070_6c61_7466_8000_8000_6275_7273_6172));
 }
 
 /// Makes a `UUIDv7` of a time and ten random bytes, both the caller's.

@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod balance;
+pub mod book;
 pub mod budget;
 pub mod charge;
 pub mod credential;
@@ -25,6 +26,7 @@ pub mod period;
 pub mod picture;
 pub mod preferences;
 pub mod price;
+pub mod rates;
 pub mod request;
 pub mod sound;
 pub mod stop;

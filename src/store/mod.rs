@@ -18,6 +18,7 @@ pub mod ledger;
 pub mod limits;
 pub mod migrate;
 pub(crate) mod months;
+pub mod prices;
 pub mod requests;
 pub mod roots;
 pub mod tokens;

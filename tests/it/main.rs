@@ -25,6 +25,7 @@ mod mcp_json;
 mod openai;
 mod plans;
 mod postgres;
+mod prices;
 mod protocol;
 mod replay;
 mod routing;

@@ -108,7 +108,7 @@ impl Sampling {
         auth::parties_agree(metadata, &body.user, &body.server)?;
         auth::mcp_agrees(metadata, &body)?;
         let identified = once::identified(&mut body);
-        let same = once::body(&mut body);
+        let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
