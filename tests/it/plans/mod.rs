@@ -20,6 +20,8 @@ use self::{
 const SEEN: &[&str] = &[
     "from credentials c join tenants",
     "from users u",
+    "from envelope_tokens t\n         join tenants",
+    "insert into envelope_tokens",
     "from backends",
     "from models m",
     "from fx_rates",
