@@ -92,6 +92,7 @@ impl Caller {
         let request = call::Request {
             caller,
             sampling: convert::request::sampling_request(body).unwrap(),
+            models: Vec::new(),
             call: self.broker.clock.id(),
             deadline: None,
             gone: CancellationToken::new(),

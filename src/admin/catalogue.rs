@@ -23,6 +23,7 @@ use crate::{
     store::{
         self, Tx, bounds,
         catalogue::{self as rows, FxRate},
+        prices,
     },
 };
 
@@ -79,7 +80,7 @@ pub async fn create_model(
     let version: PriceVersionId = desk.clock.id();
     let model = model(desk, &wanted, backend, (version, wanted.prices));
     rows::add_model(&mut tx, tenant, &model).await.map_err(exists("a model of this alias"))?;
-    rows::add_price(&mut tx, tenant, (model.id, version), &wanted.prices).await?;
+    prices::add_price(&mut tx, tenant, (model.id, version), &wanted.prices).await?;
     made(&mut tx, desk, right, ("CreateModel", Subject::Model(model.id))).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
@@ -140,7 +141,7 @@ pub async fn set_price(
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
     let trail = Trail::of(&mut tx, right, "SetPrice", Subject::Model(id)).await?;
-    rows::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
+    prices::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
     trail.end(&mut tx, desk).await?;
     let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;

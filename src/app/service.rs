@@ -23,7 +23,10 @@ use crate::{
     telemetry::Metrics,
     transport::{
         grpc::{self, Doors, state::Services},
-        http::{self, Health},
+        http::{
+            self, Health,
+            openai::{Door, Hosts},
+        },
     },
     vault::Vault,
 };
@@ -224,9 +227,10 @@ async fn open_doors(
         body_mib_in_flight: config.body_mib_in_flight,
         draining: draining.clone(),
     };
+    let door = Door::new(&parts, Hosts::new(&config.http_hosts, http.ip()));
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
-    doors.spawn(http::serve((health.clone(), metrics), http_listener, stop.clone()));
+    doors.spawn(http::serve((health.clone(), metrics, door), http_listener, stop.clone()));
     Ok((doors, grpc, http))
 }
 

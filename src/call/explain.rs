@@ -126,7 +126,9 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
     };
     let is_over = is_landing || outcome == Outcome::Exhausted;
     if may_ask && is_over && extension::offer(&mut routed).is_some() {
-        candidates.iter_mut().for_each(|it| it.is_chosen = false);
+        for it in &mut candidates {
+            it.is_chosen = false;
+        }
         return Ok(Explained {
             outcome: Outcome::InputRequired,
             candidates,

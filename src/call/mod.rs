@@ -77,6 +77,8 @@ pub struct Request {
     pub caller: HostCaller,
     /// What it asks.
     pub sampling: SamplingRequest,
+    /// Aliases that the caller's key narrows the grant to; none: all that it allows.
+    pub models: Vec<String>,
     /// Fresh, and known before anything is held: whoever repeats the request finds
     /// by it what became of the call.
     pub call: CallId,
@@ -103,7 +105,8 @@ enum End {
 /// Samples once, inside the envelope.
 pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
     let began = broker.clock.monotonic();
-    let reply = match story(broker, request).await {
+    // Of its own size on the heap, and not as often as it is passed on.
+    let reply = match Box::pin(story(broker, request)).await {
         Ok(reply) => Ok(reply),
         Err(End::Reply(reply)) => Ok(*reply),
         Err(End::Fault(fault)) => Err(fault),

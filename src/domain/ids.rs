@@ -70,6 +70,8 @@ ids! {
     RootId = "root";
     /// An API key.
     CredentialId = "key";
+    /// A key that is an envelope.
+    TokenId = "tok";
     /// A consent.
     GrantId = "grt";
     /// One bounded sub-agent's allowance.
@@ -92,12 +94,20 @@ ids! {
     ModelId = "mdl";
     /// A model's prices from some instant on.
     PriceVersionId = "prc";
+    /// A version of a price book: all that one import lists.
+    BookId = "book";
     /// An exchange rate of some day.
     FxRateId = "fxr";
     /// A kill switch.
     StopId = "stp";
     /// A change that the audit has.
     AuditId = "aud";
+}
+
+impl TenantId {
+    /// Whose the keys of the role platform and the common price book are: a tenant without
+    /// anything else.
+    pub const PLATFORM: Self = Self(Uuid::from_u128(0x0070_6c61_7466_8000_8000_6275_7273_6172));
 }
 
 /// Makes a `UUIDv7` of a time and ten random bytes, both the caller's.

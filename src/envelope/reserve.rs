@@ -29,7 +29,7 @@ use crate::{
         usage::Usage,
     },
     identity::HostCaller,
-    store::{self, Store, catalogue, entries, holds, limits},
+    store::{self, Store, entries, holds, limits},
 };
 
 /// How often the limits are looked up again because a window ended meanwhile.
@@ -209,9 +209,8 @@ impl Desk {
         let unknown = || Fault::invalid("model", "is not a priced model that the grant allows");
         let model = model.ok_or_else(unknown)?;
         let (version, prices) = model.price.ok_or_else(unknown)?;
-        let answer = i128::from(prices.dearest_answer_token().pico_usd()) * i128::from(output);
         let money = fx
-            .bound(prices.prompt_ceiling(input).saturating_add(answer))
+            .bound(prices.ceiling(input, output))
             .map_err(|it| Fault::invalid("max_output_tokens", it.to_string()))?;
         let terms = Terms {
             model: Some(model.id),
@@ -323,7 +322,7 @@ impl Desk {
     async fn prices(&self, host: &HostCaller, found: &Found) -> Result<Option<Prices>, Fault> {
         let Some(version) = found.price_version else { return Ok(None) };
         let mut tx = self.store.call_tx(host.tenant).await?;
-        let prices = catalogue::price_version(&mut tx, host.tenant, version).await?;
+        let prices = store::prices::price_version(&mut tx, host.tenant, version).await?;
         store::commit(tx).await?;
         Ok(prices)
     }

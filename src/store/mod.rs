@@ -19,9 +19,11 @@ pub mod ledger;
 pub mod limits;
 pub mod migrate;
 pub(crate) mod months;
+pub mod prices;
 pub mod requests;
 pub mod roots;
 pub mod stops;
+pub mod tokens;
 pub mod verify;
 
 use std::time::Duration;

@@ -107,7 +107,7 @@ impl Sampling {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
         let identified = once::identified(&mut body);
-        let same = once::body(&mut body);
+        let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
@@ -121,7 +121,16 @@ impl Sampling {
         });
         let gone = asked.as_ref().map_or(gone, Asked::forsaken);
         Ok((
-            call::Request { caller, sampling, call, deadline, gone, sink, body: same },
+            call::Request {
+                caller,
+                sampling,
+                models: Vec::new(),
+                call,
+                deadline,
+                gone,
+                sink,
+                body: same,
+            },
             asked,
             guard,
         ))
@@ -156,7 +165,7 @@ impl Sampling {
     }
 }
 
-pub(super) fn shutting_down() -> Fault {
+pub(crate) fn shutting_down() -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
@@ -166,7 +175,7 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, attempt, envelope, max_tokens } => {
+        Progress::Started { call, attempt, envelope, max_tokens, model: _ } => {
             Event::Started(proto::Started {
                 call: call.to_string(),
                 envelope: convert::name::format(tenant, &envelope),

@@ -14,6 +14,7 @@ use bursar::{
         hold::Hold,
         limit::{LimitKey, LimitKind, Width},
         price::{Price, Prices},
+        rates::Rates,
         usage::Usage,
     },
 };
@@ -272,7 +273,8 @@ async fn an_order_whose_time_is_over_takes_nothing_on_either_path() {
 /// Input 3, cache write 3.75, output 15 USD per million tokens.
 fn prices() -> Prices {
     let price = |usd: &str| usd.parse::<Price>().unwrap();
-    Prices { cache_write: price("3.75"), ..Prices::of(price("3"), price("15")) }
+    let flat = Prices::of(price("3"), price("15"));
+    Prices { base: Rates { cache_write: price("3.75"), ..flat.base }, ..flat }
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use self::{
 };
 
 /// Parts of statements that must have been seen, or the test proves less than it says.
-const SEEN: [&str; 29] = [
+const SEEN: [&str; 33] = [
     "from credentials c join tenants",
     "from users u",
     "from backends",
@@ -47,6 +47,10 @@ const SEEN: [&str; 29] = [
     "-- All that is booked of a hold",
     "-- A later truth",
     "-- Which of these calls' parties",
+    "and envelope_id = $2 for no key update",
+    "insert into extensions",
+    "update envelopes set extended_times",
+    "update limits set amount",
 ];
 
 /// How a statement of the test's own begins.

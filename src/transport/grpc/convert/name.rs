@@ -6,7 +6,7 @@ use crate::domain::{
     fault::Fault,
     ids::{
         AuditId, BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId,
-        ModelId, ServerId, StopId, TenantId, UserId,
+        ModelId, ServerId, StopId, TenantId, TokenId, UserId,
     },
 };
 
@@ -37,6 +37,7 @@ collections! {
     ModelId = "models";
     ServerId = "servers";
     StopId = "stops";
+    TokenId = "tokens";
     UserId = "users";
 }
 
