@@ -1,5 +1,7 @@
 //! An entry as the chain and the journal have it, and how batches are chained.
 
+use std::fmt::Write;
+
 use sha2::{Digest as _, Sha256};
 
 use crate::{domain::ids::TenantId, store::seals::Digest};
@@ -87,7 +89,11 @@ pub fn link(previous: &Digest, digest: &Digest) -> Digest {
 
 /// In hexadecimal, as logs and exports show a head.
 pub fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|it| format!("{it:02x}")).collect()
+    let mut text = String::with_capacity(2 * digest.len());
+    for byte in digest {
+        let _infallible = write!(text, "{byte:02x}");
+    }
+    text
 }
 
 /// Reads what [`hex()`] wrote.

@@ -120,7 +120,7 @@ fn statement(query: &Query<'_>) -> String {
         Some(Grain::Week) => "date_trunc('week', b.at)",
         Some(Grain::Month) => "date_trunc('month', b.at)",
     };
-    let _infallible = write!(sql, "(extract(epoch from {bucket}) * 1000000)::bigint as bucket,\n");
+    let _infallible = writeln!(sql, "(extract(epoch from {bucket}) * 1000000)::bigint as bucket,");
     sql.push_str(SUMS);
     sql
 }

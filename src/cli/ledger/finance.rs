@@ -1,6 +1,6 @@
 //! `bursar ledger explain` and `close`.
 
-use std::process::ExitCode;
+use std::{fmt::Write, process::ExitCode};
 
 use clap::Args;
 
@@ -73,7 +73,7 @@ fn words_of(it: &ExplainEntryResponse, output: &Output<'_>) -> Result<String, St
     );
     let width = it.lines.iter().map(|it| it.label.len()).max().unwrap_or(0);
     for line in &it.lines {
-        out.push_str(&format!("{:width$}  {}\n", plain(&line.label), plain(&line.text)));
+        let _infallible = writeln!(out, "{:width$}  {}", plain(&line.label), plain(&line.text));
     }
     let booked = it.booked.as_ref().map(words::with_currency).unwrap_or_default();
     let made = it.recomputed.as_ref().map_or_else(|| "nothing".to_owned(), words::with_currency);
@@ -82,11 +82,11 @@ fn words_of(it: &ExplainEntryResponse, output: &Output<'_>) -> Result<String, St
     } else {
         output.toned(Tone::Bad, "not equal")
     };
-    out.push_str(&format!("\nbooked {booked}, made anew {made}: {verdict}\n"));
+    let _infallible = writeln!(out, "\nbooked {booked}, made anew {made}: {verdict}");
     for other in &it.related {
         let kind = other.kind().as_str_name().trim_start_matches("ENTRY_KIND_").to_lowercase();
         let charge = other.charge.as_ref().map(words::with_currency).unwrap_or_default();
-        out.push_str(&format!("see also {}: {kind}, {charge}\n", plain(&other.name)));
+        let _infallible = writeln!(out, "see also {}: {kind}, {charge}", plain(&other.name));
     }
     Ok(out)
 }

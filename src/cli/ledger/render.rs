@@ -68,7 +68,7 @@ fn names(shown: &Shown<'_>, row: &ReportRow) -> Vec<String> {
 }
 
 fn columns(shown: &Shown<'_>) -> Vec<String> {
-    let by = shown.by.iter().filter_map(|it| it.to_possible_value());
+    let by = shown.by.iter().filter_map(ValueEnum::to_possible_value);
     let by = by.map(|it| it.get_name().to_owned());
     shown.has_grain.then(|| "time".to_owned()).into_iter().chain(by).collect()
 }

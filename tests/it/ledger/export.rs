@@ -8,6 +8,7 @@ use bursar::{
         Export, Format, Month, Piece,
         focus::{columns, unit_price},
     },
+    ledger::line::hex,
     proto::{
         ExportFormat, ExportLedgerRequest, export_ledger_response::Part,
         ledger_service_server::LedgerService,
@@ -79,7 +80,7 @@ async fn booked(sql: &mut PgConnection, month: &str) -> i128 {
 }
 
 fn check_manifest(file: &str, manifest: &Value) {
-    let hash: String = Sha256::digest(file).iter().map(|it| format!("{it:02x}")).collect();
+    let hash = hex(&Sha256::digest(file));
     assert_eq!(manifest["sha256"], hash);
     assert_eq!(manifest["bytes"], file.len());
     assert_eq!(manifest["rows"], file.matches("\r\n").count() - 1);

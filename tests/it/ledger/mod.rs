@@ -1,5 +1,6 @@
 //! The ledger: what it shows, to whom, and that it proves itself.
 
+mod binary;
 mod books;
 mod chain;
 mod close;

@@ -78,7 +78,7 @@ fn lines(rows: &[Row]) -> Vec<Line> {
 
 /// The same straight from the entries.
 async fn straight(sql: &mut PgConnection, by: &[&str], bucket: &str) -> Vec<Line> {
-    let by: String = by.iter().map(|it| format!(", {it}")).collect();
+    let by = [&[""], by].concat().join(", ");
     let query = format!(
         "select (extract(epoch from {bucket}) * 1000000)::bigint, count(*), sum(input + output)::bigint,
             sum(charged)::bigint, sum(overrun)::bigint
