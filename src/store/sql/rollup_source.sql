@@ -18,8 +18,18 @@ entered as (
         e.reasoning - coalesce(b.reasoning, 0) as reasoning,
         e.charged, e.overrun, e.provider_payable, e.fx_buffer, e.pico_usd
     from entries e
-    left join tariffs p on p.tenant_id in (e.tenant_id, '00706c61-7466-8000-8000-627572736172')
-        and p.price_version_id = e.price_version_id
+    -- By key in each table: a plan for the view of both walks through the book.
+    left join lateral (
+        select v.input, v.cache_read, v.cache_write, v.output, v.reasoning, v.request
+        from price_versions v
+        where v.tenant_id = any (array[e.tenant_id]) and v.price_version_id = e.price_version_id
+        union all
+        select r.input, r.cache_read, r.cache_write, r.output, r.reasoning, r.request
+        from book_prices r
+        where r.tenant_id = any (array[e.tenant_id, '00706c61-7466-8000-8000-627572736172'::uuid])
+            and r.price_version_id = e.price_version_id
+        limit 1
+    ) p on true
     left join lateral (
         select b.booked_at, b.input, b.cache_read, b.cache_write, b.output, b.reasoning
         from entries b
