@@ -43,6 +43,8 @@ The configuration file and the environment know, each with a good default but th
   requests_per_server     BURSAR_REQUESTS_PER_SERVER   2000 a second
   body_mib_in_flight      BURSAR_BODY_MIB_IN_FLIGHT    512
   drain_seconds           BURSAR_DRAIN_SECONDS         20
+  http_hosts              BURSAR_HTTP_HOSTS            []: any Host; a list of names: those
+                                                       alone, besides the machine's own
   question_seconds        BURSAR_QUESTION_SECONDS      300: how long a user may think about a
                                                        question
   vault_key               BURSAR_VAULT_KEY             none: 32 bytes in base64, or up to 4

@@ -205,6 +205,24 @@ async fn an_alias_means_that_model_and_any_other_name_is_a_wish() {
 }
 
 #[tokio::test]
+async fn the_models_own_name_is_told_where_the_grant_says_so() {
+    let world = World::start().await;
+    world.scripted("small", bursar::proto::BackendProfile::default()).await;
+    world.regrant(|it| it.reveal_model = true).await;
+    let server = world.served(limits(9, 60, 100_000_000)).await;
+    let asked = with(chat("hi"), &json!({ "model": "small" }));
+    assert_eq!(server.ask(&asked).await.answer()["model"], "small-secret-name");
+    let events = server.ask(&with(asked.clone(), &json!({ "stream": true }))).await.events();
+    assert!(events.iter().all(|it| it["model"] == "small-secret-name"), "{events:?}");
+    world.regrant(|it| it.reveal_model = false).await;
+    let server = world.served(limits(9, 60, 100_000_000)).await;
+    let got = server.ask(&with(asked, &json!({ "stream": true }))).await;
+    assert!(got.events().iter().all(|it| it["model"] == "small"));
+    assert!(!got.text.contains("secret-name"));
+    world.close().await;
+}
+
+#[tokio::test]
 async fn an_ordinary_call_of_the_host_and_one_by_token_share_the_envelope() {
     let world = World::start().await;
     let envelope = world.open(limits(2, 60, 100_000_000)).await;

@@ -66,8 +66,13 @@ impl Got {
 
 impl Server {
     pub(crate) fn new(world: &World, key: &str) -> Self {
+        Self::at(world.http(), key)
+    }
+
+    /// A server that was given the address of another replica.
+    pub(crate) fn at(address: String, key: &str) -> Self {
         let client = reqwest::Client::builder().no_proxy().build().unwrap();
-        Self { at: world.http(), key: key.to_owned(), client }
+        Self { at: address, key: key.to_owned(), client }
     }
 
     pub(crate) fn request(&self, method: reqwest::Method, path: &str) -> reqwest::RequestBuilder {

@@ -1,13 +1,18 @@
 //! Envelope tokens: who makes them, what they are for, how they end.
 
-use bursar::proto::{
-    self, ListTokensRequest, MintTokenRequest, RefreshTokenRequest, RevokeTokenRequest,
-    sampling_service_client::SamplingServiceClient,
+use bursar::{
+    app::service::Running,
+    config::Config,
+    proto::{
+        self, ListTokensRequest, MintTokenRequest, RefreshTokenRequest, RevokeTokenRequest,
+        sampling_service_client::SamplingServiceClient,
+    },
 };
+use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tonic::Code;
 
-use super::{Server, chat, with};
+use super::{Server, chat, got, scripted, with};
 use crate::call::world::{World, limits, says, signed};
 
 #[tokio::test]
@@ -96,7 +101,7 @@ async fn a_token_narrows_its_grant_and_never_widens_it() {
     let listed = server.get("/v1/models").await.answer();
     assert_eq!(listed["data"].as_array().unwrap().len(), 1);
     server.get("/v1/models/scripted-large").await.error(404);
-    let large = with(chat("hi"), &serde_json::json!({ "model": "scripted-large" }));
+    let large = with(chat("hi"), &json!({ "model": "scripted-large" }));
     assert_eq!(server.ask(&large).await.answer()["model"], "scripted-small");
     world.regrant(|it| it.models = vec!["scripted-small".to_owned()]).await;
     let status = world.try_mint(mint(&["scripted-small", "scripted-large"])).await.unwrap_err();
@@ -166,6 +171,33 @@ async fn a_host_sees_its_own_tokens_and_nobody_elses() {
     world.envelopes().revoke_token(signed(operator, revoke())).await.unwrap();
     Server::new(&world, &mine[0].key).ask(&chat("hi")).await.error(401);
     Server::new(&world, &mine[1].key).ask(&chat("hi")).await.answer();
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_token_that_is_revoked_at_one_replica_is_over_at_all() {
+    let world = World::start().await;
+    let any = "127.0.0.1:0".parse().unwrap();
+    let config = Config { scripted_backend: true, ..Config::of(world.db.url.clone(), any, any) };
+    let other = Running::start(&config).await.unwrap();
+    let envelope = world.open(limits(9, 60, 100_000_000)).await;
+    let request = MintTokenRequest { envelope, concurrent_calls: Some(1), ..Default::default() };
+    let token = world.try_mint(request).await.unwrap();
+    let here = Server::new(&world, &token.key);
+    let there = Server::at(format!("http://{}", other.http), &token.key);
+    there.ask(&chat("hi")).await.answer();
+    // The bound of calls at once is one for both.
+    let slow = here.post(&scripted(&json!({ "text": "slow", "first_delay_ms": 1_500 })));
+    let slow = tokio::spawn(got(slow));
+    while world.number("select count(*) from holds").await == 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    there.ask(&chat("hi")).await.error(429);
+    slow.await.unwrap().answer();
+    world.revoke_token(&token.name).await;
+    there.ask(&chat("hi")).await.error(401);
+    here.ask(&chat("hi")).await.error(401);
+    other.stop().await;
     world.close().await;
 }
 
