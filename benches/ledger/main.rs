@@ -49,7 +49,7 @@ fn entries_wanted() -> i64 {
 fn main() {
     let dir = env::temp_dir().join(format!("bursar-bench-ledger-{}", std::process::id()));
     fs::create_dir_all(&dir).unwrap();
-    let settings = [("max_wal_size", "8GB"), ("shared_buffers", "1GB"), ("autovacuum", "off")];
+    let settings = [("max_wal_size", "4GB"), ("shared_buffers", "1GB"), ("autovacuum", "off")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
     let options = Options { durable: false, settings: settings.into(), ..Options::new(&dir) };
     let cluster = Cluster::start(&options).unwrap();

@@ -100,11 +100,8 @@ pub async fn report(
         before,
         filter: &wanted.filter,
     };
-    let rows = reports::sums(&mut tx, tenant, &query, (after, most)).await?;
-    let whole = reports::Query { by: &[], grain: None, ..query };
-    let total = reports::sums(&mut tx, tenant, &whole, (None, 1)).await?;
+    let (rows, total, before) = reports::sums(&mut tx, tenant, &query, (after, most)).await?;
     store::commit(tx).await?;
-    let (total, before) = total.first().map(|it| (it.sums, it.before)).unwrap_or_default();
     Ok(Report { rows, total, before, through_batch, as_of })
 }
 

@@ -67,13 +67,13 @@ pub(crate) async fn batches(
 }
 
 /// At most `most` rows after a position, by time where there is a grain, then the
-/// dearest first.
+/// dearest first; what all rows add up to; and what the period before came to.
 pub(crate) async fn sums(
     connection: &mut PgConnection,
     tenant: TenantId,
     query: &Query<'_>,
     (after, most): (Option<Position>, i64),
-) -> Result<Vec<Row>, Error> {
+) -> Result<(Vec<Row>, Sums, i64), Error> {
     let Filter { user, server, host, model, backend, root, envelope, kind } = query.filter;
     let (first, last) = query.batches.map_or((0, 0), |it| (it.first, it.last));
     let rows = sqlx::query(AssertSqlSafe(statement(query)))
@@ -97,7 +97,12 @@ pub(crate) async fn sums(
         .bind(most)
         .fetch_all(connection)
         .await?;
-    rows.iter().map(row).collect()
+    let Some(first) = rows.first() else { return Err(Error::Unreadable("rollups")) };
+    let total = summed(first, "t_", "t_pico_usd")?;
+    let before = first.try_get("t_before")?;
+    // Where there is no row there is one of nulls beside the total.
+    let there = rows.iter().filter(|it| !matches!(it.try_get::<Option<Uuid>, _>("key"), Ok(None)));
+    Ok((there.map(row).collect::<Result<_, _>>()?, total, before))
 }
 
 /// The statement, put together of parts that are all written here.
@@ -114,15 +119,64 @@ fn statement(query: &Query<'_>) -> String {
         let _infallible = write!(sql, "{from}{none}{column}, ");
     }
     let bucket = match query.grain {
-        None => "s.start",
+        None => START,
         Some(Grain::Hour) => "date_trunc('hour', b.at)",
         Some(Grain::Day) => "date_trunc('day', b.at)",
         Some(Grain::Week) => "date_trunc('week', b.at)",
         Some(Grain::Month) => "date_trunc('month', b.at)",
     };
     let _infallible = writeln!(sql, "(extract(epoch from {bucket}) * 1000000)::bigint as bucket,");
+    let compares = query.before < query.start;
+    let since = if compares { format!(" filter (where b.at >= {START})") } else { String::new() };
+    for name in MEASURES {
+        let _infallible = write!(sql, "coalesce(sum(b.{name}){since}, 0)::bigint as {name}, ");
+    }
+    let _infallible = write!(sql, "coalesce(sum(b.pico_usd){since}, 0) as pico_usd, ");
+    let _infallible = if compares {
+        writeln!(
+            sql,
+            "coalesce(sum(b.charged + b.overrun) filter (where b.at < {START}), 0)::bigint as before"
+        )
+    } else {
+        writeln!(sql, "0::bigint as before")
+    };
     sql.push_str(SUMS);
     sql
+}
+
+/// Where the period begins, as a time of day in UTC.
+const START: &str = "($4::timestamptz at time zone 'UTC')";
+
+const MEASURES: [&str; 10] = [
+    "entries",
+    "estimated",
+    "calls",
+    "input",
+    "cache_read",
+    "cache_write",
+    "output",
+    "reasoning",
+    "charged",
+    "overrun",
+];
+
+/// The sums in columns of these names.
+fn summed(row: &PgRow, prefix: &str, pico: &str) -> Result<Sums, Error> {
+    let number = |name: &str| row.try_get::<i64, _>(format!("{prefix}{name}").as_str());
+    let pico: &str = row.try_get(pico)?;
+    Ok(Sums {
+        entries: number("entries")?,
+        estimated: number("estimated")?,
+        calls: number("calls")?,
+        input: number("input")?,
+        cache_read: number("cache_read")?,
+        cache_write: number("cache_write")?,
+        output: number("output")?,
+        reasoning: number("reasoning")?,
+        charged: number("charged")?,
+        overrun: number("overrun")?,
+        pico_usd: pico.parse().map_err(|_| Error::Unreadable("entries.pico_usd"))?,
+    })
 }
 
 const COLUMNS: [(Dimension, &str); 8] = [
@@ -139,7 +193,6 @@ const COLUMNS: [(Dimension, &str); 8] = [
 fn row(row: &PgRow) -> Result<Row, Error> {
     let text = |name: &str| row.try_get::<Option<String>, _>(name);
     let number = |name: &str| row.try_get::<i64, _>(name);
-    let pico: &str = row.try_get("pico_usd")?;
     let kind = row.try_get::<Option<&str>, _>("kind")?;
     let bucket = number("bucket")?;
     let at = Timestamp::from_microsecond(bucket);
@@ -155,19 +208,7 @@ fn row(row: &PgRow) -> Result<Row, Error> {
             envelope: row.try_get::<Option<Uuid>, _>("envelope_id")?.map(Into::into),
             kind: kind.map(super::entries::entry_kind).transpose()?,
         },
-        sums: Sums {
-            entries: number("entries")?,
-            estimated: number("estimated")?,
-            calls: number("calls")?,
-            input: number("input")?,
-            cache_read: number("cache_read")?,
-            cache_write: number("cache_write")?,
-            output: number("output")?,
-            reasoning: number("reasoning")?,
-            charged: number("charged")?,
-            overrun: number("overrun")?,
-            pico_usd: pico.parse().map_err(|_| Error::Unreadable("entries.pico_usd"))?,
-        },
+        sums: summed(row, "", "pico_usd_text")?,
         before: number("before")?,
         position: Position {
             bucket,

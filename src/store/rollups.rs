@@ -144,6 +144,8 @@ pub(crate) async fn differences(
     most: i64,
 ) -> Result<Vec<Found>, Error> {
     let to = progress(connection, tenant).await?.rolled_to;
+    // Its groups fit this, where sorting millions of entries would go to disk.
+    sqlx::query("set local work_mem = '128MB'").execute(&mut *connection).await?;
     let rows = sqlx::query(COMPARE)
         .bind(tenant.uuid())
         .bind(0_i64)

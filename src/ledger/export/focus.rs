@@ -5,6 +5,8 @@
 //! times its quantity, exactly. What the ledger has rounded call by call is then off by
 //! nano-units, which one row of the category Adjustment at the end makes up for. What is
 //! booked at a bound of ours and not by tokens is a row of one unit at its price.
+//!
+//! InvoiceId is null: invoices are made elsewhere, from these rows.
 
 use std::fmt::Write;
 

@@ -1,17 +1,4 @@
-        coalesce(sum(b.entries) filter (where b.at >= s.start), 0)::bigint as entries,
-        coalesce(sum(b.estimated) filter (where b.at >= s.start), 0)::bigint as estimated,
-        coalesce(sum(b.calls) filter (where b.at >= s.start), 0)::bigint as calls,
-        coalesce(sum(b.input) filter (where b.at >= s.start), 0)::bigint as input,
-        coalesce(sum(b.cache_read) filter (where b.at >= s.start), 0)::bigint as cache_read,
-        coalesce(sum(b.cache_write) filter (where b.at >= s.start), 0)::bigint as cache_write,
-        coalesce(sum(b.output) filter (where b.at >= s.start), 0)::bigint as output,
-        coalesce(sum(b.reasoning) filter (where b.at >= s.start), 0)::bigint as reasoning,
-        coalesce(sum(b.charged) filter (where b.at >= s.start), 0)::bigint as charged,
-        coalesce(sum(b.overrun) filter (where b.at >= s.start), 0)::bigint as overrun,
-        coalesce(sum(b.pico_usd) filter (where b.at >= s.start), 0)::text as pico_usd,
-        coalesce(sum(b.charged + b.overrun) filter (where b.at < s.start), 0)::bigint as before
     from base b
-    cross join (select $4::timestamptz at time zone 'UTC' as start) s
     where ($7::text is null or b.user_id = (select user_id from users where tenant_id = $1 and external_id = $7))
         and ($8::text is null or b.server_id = (select server_id from servers where tenant_id = $1 and external_id = $8))
         and ($9::text is null or b.host_id = (select host_id from hosts where tenant_id = $1 and display_name = $9))
@@ -32,11 +19,22 @@ cut as materialized (
     where $15::bigint is null or (bucket, rank, key) > ($15, $16, $17::uuid)
     order by bucket, rank, key
     limit $18
+),
+-- In the same breath, so that both are of one instant and the base is read once.
+total as (
+    select coalesce(sum(entries), 0)::bigint as t_entries, coalesce(sum(estimated), 0)::bigint as t_estimated,
+        coalesce(sum(calls), 0)::bigint as t_calls, coalesce(sum(input), 0)::bigint as t_input,
+        coalesce(sum(cache_read), 0)::bigint as t_cache_read, coalesce(sum(cache_write), 0)::bigint as t_cache_write,
+        coalesce(sum(output), 0)::bigint as t_output, coalesce(sum(reasoning), 0)::bigint as t_reasoning,
+        coalesce(sum(charged), 0)::bigint as t_charged, coalesce(sum(overrun), 0)::bigint as t_overrun,
+        coalesce(sum(pico_usd), 0)::text as t_pico_usd, coalesce(sum(before), 0)::bigint as t_before
+    from part
 )
--- Only what is shown is given names.
-select c.*, u.external_id as user_name, s.external_id as server_name, h.display_name as host_name,
-    m.alias as model_name, k.name as backend_name, r.uri as root_name
-from cut c
+-- The total even where there is no row; and only what is shown is given names.
+select t.*, c.*, c.pico_usd::text as pico_usd_text, u.external_id as user_name, s.external_id as server_name,
+    h.display_name as host_name, m.alias as model_name, k.name as backend_name, r.uri as root_name
+from total t
+left join cut c on true
 left join users u on u.tenant_id = $1 and u.user_id = c.user_id
 left join servers s on s.tenant_id = $1 and s.server_id = c.server_id
 left join hosts h on h.tenant_id = $1 and h.host_id = c.host_id

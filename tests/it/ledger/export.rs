@@ -208,6 +208,48 @@ async fn every_row_keeps_the_rules_of_the_specification() {
     world.end().await;
 }
 
+/// "Null without an invoice, or not null with one": the validator holds each half against
+/// every row, too, so that one of them fails whatever a file says. The whole passes.
+const HALF: &str = "InvoiceId-C-005-C";
+
+/// Runs the FinOps Foundation's own validator where `BURSAR_FOCUS_PYTHON` is a Python
+/// that has it: `python3.12 -m venv v && v/bin/pip install focus-validator 'pyarrow<19'`.
+#[tokio::test]
+async fn the_foundations_validator_finds_nothing() {
+    let Some(python) = std::env::var_os("BURSAR_FOCUS_PYTHON") else {
+        eprintln!("skipped: BURSAR_FOCUS_PYTHON is not set");
+        return;
+    };
+    let world = World::new();
+    fill(&world, BATCHES).await;
+    let (file, _) = export(&world, Format::Focus12, "2026-10").await;
+    world.end().await;
+    let dir = crate::support::TempDir::new("focus");
+    let path = dir.path().join("focus.csv");
+    std::fs::write(&path, file).unwrap();
+    let python = |code: &str| {
+        let mut command = std::process::Command::new(&python);
+        command.args(["-c", code]);
+        command
+    };
+    // It reads files of its own from where it runs.
+    let place =
+        "import focus_validator as it, os; print(os.path.dirname(os.path.dirname(it.__file__)))";
+    let place = python(place).output().unwrap();
+    let place = String::from_utf8(place.stdout).unwrap();
+    let said = python("from focus_validator.main import main; main()")
+        .current_dir(place.trim())
+        .args(["--validate-version", "1.2", "--block-download", "--show-violations", "--data-file"])
+        .arg(path)
+        .output()
+        .unwrap();
+    // Its exit status says nothing.
+    let said = String::from_utf8_lossy(&said.stdout);
+    assert!(said.contains("Total: "), "{said}");
+    let failed = said.lines().filter(|it| it.contains(": FAIL ")).filter(|it| !it.contains(HALF));
+    assert_eq!(failed.collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
 #[tokio::test]
 async fn no_name_becomes_a_formula() {
     let world = World::new();
