@@ -76,6 +76,7 @@ pub async fn create_budget(
         concurrent_calls: wanted.concurrent_calls,
         server_share_percent: wanted.server_share_percent,
         enforcing: !wanted.observe_only,
+        revision: 0,
         created_at: desk.clock.now(),
         deleted_at: None,
     };
@@ -124,7 +125,7 @@ pub async fn delete_budget(
 
 /// Adds names and the present window's limits, untouched ones where no call has
 /// needed them yet.
-async fn standing(
+pub(super) async fn standing(
     tx: &mut Tx,
     desk: Desk<'_>,
     tenant: TenantId,

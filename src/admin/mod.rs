@@ -2,6 +2,7 @@
 
 mod access;
 mod audit;
+mod budget_changes;
 mod budgets;
 mod catalogue;
 pub mod demo;
@@ -14,6 +15,7 @@ use uuid::Uuid;
 
 pub use access::{NewCredential, create_credential, credentials, revoke_credential};
 pub use audit::audit_entries;
+pub use budget_changes::update_budget;
 pub use budgets::{Standing, budgets, create_budget, delete_budget};
 pub use catalogue::{
     Offered, backends, create_backend, create_model, models, resume_model, set_fx_rate, set_price,

@@ -122,6 +122,7 @@ pub(super) fn budget(it: &Budget) -> Record {
         .with("server_share_percent", Some(it.server_share_percent).filter(|it| *it > 0))
         .with("observe_only", it.observe_only)
         .with("create_time", Value::text_or_null(&it.create_time))
+        .with("etag", Value::text_or_null(&it.etag))
         .with("status", it.status.iter().map(words::limit).collect::<Vec<_>>())
 }
 

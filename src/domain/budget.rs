@@ -39,6 +39,8 @@ pub struct Budget {
     pub server_share_percent: Option<u8>,
     /// False: counts but never refuses.
     pub enforcing: bool,
+    /// Changes with every change.
+    pub revision: i64,
     /// Since when it counts.
     pub created_at: Timestamp,
     /// When it was taken out of force.
@@ -46,6 +48,11 @@ pub struct Budget {
 }
 
 impl Budget {
+    /// What tells one state of it from the next.
+    pub fn etag(&self) -> String {
+        format!("r{}", self.revision)
+    }
+
     /// How wide its scope is.
     pub const fn width(&self) -> Width {
         match (self.user, self.server) {

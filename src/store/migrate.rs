@@ -42,6 +42,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     25 "0025_tokens",
     30 "0030_stops",
     31 "0031_audit",
+    32 "0032_budget_changes",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -2,6 +2,7 @@
 
 mod audit;
 mod budget;
+mod budget_change;
 mod catalogue;
 mod directory;
 mod grant;

@@ -17,7 +17,7 @@ use self::{
 };
 
 /// Parts of statements that must have been seen, or the test proves less than it says.
-const SEEN: [&str; 33] = [
+const SEEN: [&str; 34] = [
     "from credentials c join tenants",
     "from users u",
     "from backends",
@@ -28,6 +28,7 @@ const SEEN: [&str; 33] = [
     "insert into envelopes",
     "left join budgets b",
     "insert into limits",
+    "for share of b",
     "from limits l where l.tenant_id = $1 and l.envelope_id",
     "insert into requests",
     "from requests where",

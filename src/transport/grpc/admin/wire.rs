@@ -96,6 +96,8 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         user: user.clone(),
         server: server.clone(),
         period: match period {
+            Period::Minute => proto::Period::Minute,
+            Period::Hour => proto::Period::Hour,
             Period::Day => proto::Period::Day,
             Period::Week => proto::Period::Week,
             Period::Month => proto::Period::Month,
@@ -115,6 +117,7 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         root: root.clone(),
         concurrent_calls: budget.concurrent_calls,
         server_share_percent: budget.server_share_percent.map_or(0, i32::from),
+        etag: budget.etag(),
     }
 }
 
