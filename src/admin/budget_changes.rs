@@ -50,7 +50,7 @@ pub async fn update_budget(
 }
 
 /// The budget, which nobody else changes meanwhile.
-async fn locked(tx: &mut Tx, tenant: TenantId, id: BudgetId) -> Result<Budget, Fault> {
+pub(super) async fn locked(tx: &mut Tx, tenant: TenantId, id: BudgetId) -> Result<Budget, Fault> {
     let found = rows::locked(tx, tenant, id).await?.filter(|it| it.deleted_at.is_none());
     found.ok_or(Fault::NotFound { what: "budget" })
 }

@@ -8,6 +8,7 @@ mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
+pub mod raises;
 mod stops;
 mod tenants;
 
@@ -22,6 +23,7 @@ pub use catalogue::{
 };
 pub use directory::{Named, create_server, create_user, servers, users};
 pub use grants::{Listed, create_grant, grants, revoke_grant};
+pub use raises::raise_budget;
 pub use stops::{NewStop, resume_sampling, stop_sampling, stops};
 pub use tenants::{create_tenant, platform_key};
 

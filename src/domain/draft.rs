@@ -134,6 +134,21 @@ pub struct BudgetChange {
     pub validate_only: bool,
 }
 
+/// A raise of a budget: at least one amount, each above zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetRaise {
+    /// Calls.
+    pub calls: Option<i64>,
+    /// Money.
+    pub money: Option<Amount>,
+    /// Tokens.
+    pub tokens: Option<i64>,
+    /// Why.
+    pub reason: String,
+    /// For how long.
+    pub time: std::time::Duration,
+}
+
 /// A backend to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {

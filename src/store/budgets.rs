@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{Error, instant::Instant};
+use super::{Error, instant::Instant, raises::raised};
 use crate::domain::{
     budget::Budget,
     hold::Parties,
@@ -203,6 +203,7 @@ fn budget(row: &PgRow) -> Result<Budget, Error> {
         server_share_percent: share
             .map_err(|_| Error::Unreadable("budgets.server_share_percent"))?,
         enforcing: row.try_get("enforcing")?,
+        raised: raised(row)?,
         revision: row.try_get("revision")?,
         created_at: row.try_get::<Instant, _>("created_at")?.0,
         deleted_at: row.try_get::<Option<Instant>, _>("deleted_at")?.map(|it| it.0),

@@ -43,6 +43,7 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     30 "0030_stops",
     31 "0031_audit",
     32 "0032_budget_changes",
+    33 "0033_budget_raises",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

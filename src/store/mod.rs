@@ -20,6 +20,7 @@ pub mod limits;
 pub mod migrate;
 pub(crate) mod months;
 pub mod prices;
+pub mod raises;
 pub mod requests;
 pub mod roots;
 pub mod stops;

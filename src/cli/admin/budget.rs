@@ -6,6 +6,7 @@ use super::{
     super::{allowance::Listing, describe, stop::Stop, words},
     Shown,
     budget_change::{self, Update},
+    budget_raise::{self, Raise},
 };
 use crate::{
     client::{Client, Error},
@@ -39,6 +40,8 @@ pub enum Action {
     Create(Box<Create>),
     /// Change one, from the next call on
     Update(Box<Update>),
+    /// Allow more for a while; it is taken back by itself
+    Raise(Box<Raise>),
     /// List them
     List(Listing),
     /// Delete one
@@ -128,6 +131,7 @@ pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> 
         }
         Action::Delete { name } => admin.delete_budget(DeleteBudgetRequest { name }).await,
         Action::Update(it) => return budget_change::update(client, *it).await,
+        Action::Raise(it) => return budget_raise::raise(client, *it).await,
         Action::List(listing) => return list(client, listing).await,
     };
     Ok(Shown::One(describe::budget(&budget.map_err(Error::from)?.into_inner())))

@@ -74,6 +74,14 @@ async fn change_all(world: &World, key: &str, made: &Furnished) {
         validate_only: false,
     };
     admin.update_budget(with_key(key, request)).await.unwrap();
+    let request = proto::RaiseBudgetRequest {
+        name: name(&made.budget),
+        calls: Some(1),
+        seconds: 600,
+        reason: "a fire".to_owned(),
+        ..Default::default()
+    };
+    admin.raise_budget(with_key(key, request)).await.unwrap();
     let request = proto::DeleteBudgetRequest { name: name(&made.budget) };
     admin.delete_budget(with_key(key, request)).await.unwrap();
 }

@@ -132,3 +132,66 @@ async fn calls_are_counted_by_the_minute() {
     assert!(limit.resets_at.ends_with(":00Z"), "{}", limit.resets_at);
     world.close().await;
 }
+
+#[tokio::test]
+async fn a_raise_is_taken_back_by_itself_and_what_it_let_through_stays_spent() {
+    let world = World::start().await;
+    let made = world.budget(budget()).await.unwrap();
+    for wanted in [Outcome::Complete, Outcome::Complete, Outcome::Exhausted] {
+        assert_eq!(outcome(&world).await, wanted);
+    }
+    let raise = proto::RaiseBudgetRequest {
+        name: made.name.clone(),
+        calls: Some(2),
+        seconds: 60,
+        reason: "a fire".to_owned(),
+        ..Default::default()
+    };
+    let raised = world.admin().raise_budget(world.operator(raise.clone())).await.unwrap();
+    let raised = raised.into_inner();
+    assert_eq!(status(&raised, LimitKind::Calls), ("2".to_owned(), "4".to_owned()));
+    assert_eq!((raised.calls, raised.raises[0].calls), (Some(2), Some(2)));
+    assert!(!raised.raises[0].end_time.is_empty());
+    assert_eq!(outcome(&world).await, Outcome::Complete);
+    // A change of the budget lets the raise be.
+    let changed = update(&world, Budget { calls: Some(3), ..raised }, &["calls"]).await.unwrap();
+    assert_eq!(status(&changed, LimitKind::Calls), ("3".to_owned(), "5".to_owned()));
+    for wanted in [Outcome::Complete, Outcome::Complete, Outcome::Exhausted] {
+        assert_eq!(outcome(&world).await, wanted);
+    }
+    // As if its time had passed.
+    let over = "with over as (update budget_raises set raised_at = raised_at - interval '1 hour',
+        ends_at = now() returning 1) select count(*) from over";
+    assert_eq!(world.number(over).await, 1);
+    let begun = std::time::Instant::now();
+    let in_force = "select count(*) from budget_raises where ended_at is null";
+    while world.number(in_force).await > 0 {
+        assert!(begun.elapsed().as_secs() < 20, "it is never taken back");
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let request = proto::ListBudgetsRequest::default();
+    let listed = world.admin().list_budgets(world.operator(request)).await.unwrap().into_inner();
+    let [it] = listed.budgets.as_slice() else { panic!("{listed:?}") };
+    assert_eq!(status(it, LimitKind::Calls), ("5".to_owned(), "3".to_owned()));
+    assert_eq!((it.raises.len(), outcome(&world).await), (0, Outcome::Exhausted));
+    let more = |calls, tokens, seconds, reason: &str| proto::RaiseBudgetRequest {
+        calls,
+        tokens,
+        seconds,
+        reason: reason.to_owned(),
+        ..raise.clone()
+    };
+    for (spoiled, field) in [
+        (more(None, None, 60, "a fire"), "calls"),
+        (more(None, Some(5), 60, "a fire"), "tokens"),
+        (more(Some(0), None, 60, "a fire"), "calls"),
+        (more(Some(1), None, 59, "a fire"), "seconds"),
+        (more(Some(1), None, 604_801, "a fire"), "seconds"),
+        (more(Some(1), None, 60, ""), "reason"),
+    ] {
+        let status = world.admin().raise_budget(world.operator(spoiled)).await.unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument, "{status}");
+        assert_eq!(status.get_details_bad_request().unwrap().field_violations[0].field, field);
+    }
+    world.close().await;
+}

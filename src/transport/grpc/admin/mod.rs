@@ -217,6 +217,18 @@ impl AdminService for Admin {
         Ok(Response::new(wire::budget(&changed, &right.tenant)))
     }
 
+    async fn raise_budget(
+        &self,
+        request: Request<proto::RaiseBudgetRequest>,
+    ) -> Result<Response<proto::Budget>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let wanted = convert::admin::budget_raise(&it, right.tenant.currency)?;
+        let id = name::parse::<BudgetId>("name", &it.name)?.of(right.tenant.id, "budget")?;
+        let raised = admin::raise_budget(self.services.desk(), &right, id, wanted).await?;
+        Ok(Response::new(wire::budget(&raised, &right.tenant)))
+    }
+
     async fn delete_budget(
         &self,
         request: Request<proto::DeleteBudgetRequest>,

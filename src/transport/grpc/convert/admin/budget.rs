@@ -17,7 +17,11 @@ use crate::{
 };
 
 /// More than a tenant makes in a lifetime.
-const CALLS_MAX: i64 = 1_000_000_000_000;
+pub(super) const CALLS_MAX: i64 = 1_000_000_000_000;
+
+/// How long a budget may be raised: from a minute to a week.
+pub(super) const SECONDS_MIN: i64 = 60;
+pub(super) const SECONDS_MAX: i64 = 7 * 24 * 3_600;
 
 const ZONE_BYTES_MAX: usize = 64;
 
