@@ -11,7 +11,7 @@ use crate::{
     budget::windows,
     domain::{
         audit::Subject,
-        budget::Budget,
+        budget::{Budget, Raise, Raised},
         draft::{self, Scope},
         fault::Fault,
         ids::{BudgetId, LimitId, TenantId},
@@ -20,7 +20,7 @@ use crate::{
         outcome::LimitStatus,
     },
     identity::OperatorCaller,
-    store::{self, Tx, budgets as rows, identity, limits, roots},
+    store::{self, Tx, budgets as rows, identity, limits, raises, roots},
 };
 
 /// A budget as it stands.
@@ -38,6 +38,8 @@ pub struct Standing {
     pub root: String,
     /// Its limits in the window that holds now.
     pub status: Vec<LimitStatus>,
+    /// Its raises in force.
+    pub raises: Vec<Raise>,
 }
 
 /// Sets a budget, in force from the next call on.
@@ -76,6 +78,8 @@ pub async fn create_budget(
         concurrent_calls: wanted.concurrent_calls,
         server_share_percent: wanted.server_share_percent,
         enforcing: !wanted.observe_only,
+        raised: Raised::default(),
+        revision: 0,
         created_at: desk.clock.now(),
         deleted_at: None,
     };
@@ -124,7 +128,7 @@ pub async fn delete_budget(
 
 /// Adds names and the present window's limits, untouched ones where no call has
 /// needed them yet.
-async fn standing(
+pub(super) async fn standing(
     tx: &mut Tx,
     desk: Desk<'_>,
     tenant: TenantId,
@@ -144,6 +148,8 @@ async fn standing(
     let servers = identity::server_names(tx, tenant, &servers).await?;
     let hosts = identity::host_names(tx, tenant, &hosts).await?;
     let uris = roots::uris(tx, tenant, &uris).await?;
+    let named: Vec<BudgetId> = budgets.iter().map(|it| it.id).collect();
+    let raises = raises::in_force(tx, tenant, &named).await?;
     let standing = budgets.into_iter().zip(windows).map(|(budget, window)| Standing {
         user: budget.user.and_then(|it| users.get(&it).cloned()).unwrap_or_default(),
         server: budget.server.and_then(|it| servers.get(&it).cloned()).unwrap_or_default(),
@@ -153,6 +159,7 @@ async fn standing(
             .iter()
             .map(|it| LimitStatus::from(used.get(&it.key.id).unwrap_or(it)))
             .collect(),
+        raises: raises.iter().filter(|it| it.budget == budget.id).cloned().collect(),
         budget,
     });
     Ok(standing.collect())

@@ -2,12 +2,14 @@
 
 mod access;
 mod audit;
+mod budget_changes;
 mod budgets;
 mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
 pub mod prices;
+pub mod raises;
 mod stops;
 mod tenants;
 
@@ -15,12 +17,14 @@ use uuid::Uuid;
 
 pub use access::{NewCredential, create_credential, credentials, revoke_credential};
 pub use audit::audit_entries;
+pub use budget_changes::update_budget;
 pub use budgets::{Standing, budgets, create_budget, delete_budget};
 pub use catalogue::{
     Offered, backends, create_backend, create_model, models, resume_model, set_fx_rate, set_price,
 };
 pub use directory::{Named, create_server, create_user, servers, users};
 pub use grants::{Listed, create_grant, grants, revoke_grant};
+pub use raises::raise_budget;
 pub use stops::{NewStop, resume_sampling, stop_sampling, stops};
 pub use tenants::{create_tenant, platform_key};
 

@@ -7,6 +7,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    admin::raises,
     budget::{Engine, Lanes, months, owed, reaper},
     call::{
         Broker,
@@ -94,6 +95,7 @@ impl Running {
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(raises::run(store.clone(), clock.clone()));
         duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));

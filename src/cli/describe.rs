@@ -6,9 +6,9 @@ use super::{
     words,
 };
 use crate::proto::{
-    AuditEntry, Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant,
-    GrantExtension, Model, ModelBounds, Posting, Price, PriceSource, PriceTier, Server, Stop,
-    Tenant, User,
+    AuditEntry, Backend, Budget, BudgetRaise, Credential, Entry, Envelope, EnvelopeExtension,
+    FxRate, Grant, GrantExtension, Model, ModelBounds, Posting, Price, PriceSource, PriceTier,
+    Server, Stop, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -123,7 +123,18 @@ pub(super) fn budget(it: &Budget) -> Record {
         .with("server_share_percent", Some(it.server_share_percent).filter(|it| *it > 0))
         .with("observe_only", it.observe_only)
         .with("create_time", Value::text_or_null(&it.create_time))
+        .with("etag", Value::text_or_null(&it.etag))
+        .with("raises", it.raises.iter().map(raise).collect::<Vec<_>>())
         .with("status", it.status.iter().map(words::limit).collect::<Vec<_>>())
+}
+
+fn raise(it: &BudgetRaise) -> Record {
+    Record::new()
+        .with("calls", it.calls)
+        .with("money", it.money.as_ref().map(words::decimal))
+        .with("tokens", it.tokens)
+        .with("reason", it.reason.clone())
+        .with("end_time", it.end_time.clone())
 }
 
 pub(super) fn backend(it: &Backend) -> Record {

@@ -39,13 +39,50 @@ pub struct Budget {
     pub server_share_percent: Option<u8>,
     /// False: counts but never refuses.
     pub enforcing: bool,
+    /// What it allows more for a while.
+    pub raised: Raised,
+    /// Changes with every change.
+    pub revision: i64,
     /// Since when it counts.
     pub created_at: Timestamp,
     /// When it was taken out of force.
     pub deleted_at: Option<Timestamp>,
 }
 
+/// What all raises of a budget come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Raised {
+    /// Calls.
+    pub calls: i64,
+    /// Nano-units of the tenant's currency.
+    pub money: i64,
+    /// Tokens.
+    pub tokens: i64,
+}
+
+/// One raise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raise {
+    /// Of which budget.
+    pub budget: BudgetId,
+    /// So many calls more.
+    pub calls: Option<i64>,
+    /// So many nano-units more.
+    pub money: Option<i64>,
+    /// So many tokens more.
+    pub tokens: Option<i64>,
+    /// Why, in the operator's words.
+    pub reason: String,
+    /// When it is taken back; none: it is not in force yet.
+    pub ends_at: Option<Timestamp>,
+}
+
 impl Budget {
+    /// What tells one state of it from the next.
+    pub fn etag(&self) -> String {
+        format!("r{}", self.revision)
+    }
+
     /// How wide its scope is.
     pub const fn width(&self) -> Width {
         match (self.user, self.server) {
@@ -58,15 +95,16 @@ impl Budget {
         }
     }
 
-    /// Its amounts by kind.
+    /// Its amounts by kind, with what they are raised by.
     pub fn amounts(&self) -> impl Iterator<Item = (LimitKind, i64)> {
+        let Raised { calls, money, tokens } = self.raised;
         let all = [
-            (LimitKind::Calls, self.calls),
-            (LimitKind::Money, self.money),
-            (LimitKind::Tokens, self.tokens),
-            (LimitKind::ConcurrentCalls, self.concurrent_calls),
+            (LimitKind::Calls, self.calls, calls),
+            (LimitKind::Money, self.money, money),
+            (LimitKind::Tokens, self.tokens, tokens),
+            (LimitKind::ConcurrentCalls, self.concurrent_calls, 0),
         ];
-        all.into_iter().filter_map(|(kind, amount)| Some((kind, amount?)))
+        all.into_iter().filter_map(|(kind, it, more)| Some((kind, it?.saturating_add(more))))
     }
 
     /// One server's part of an amount, if it has only a part: rounded down, but at

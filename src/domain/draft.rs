@@ -111,6 +111,44 @@ pub struct Budget {
     pub observe_only: bool,
 }
 
+/// A change of a budget; none: it stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BudgetChange {
+    /// The state that is to be changed; none: any.
+    pub etag: Option<String>,
+    /// For people.
+    pub display_name: Option<String>,
+    /// Calls, or no bound.
+    pub calls: Option<Option<i64>>,
+    /// Money, or no bound.
+    pub money: Option<Option<Amount>>,
+    /// Tokens, or no bound.
+    pub tokens: Option<Option<i64>>,
+    /// Calls at once, or no bound.
+    pub concurrent_calls: Option<Option<i64>>,
+    /// One server's part, or all of it.
+    pub server_share_percent: Option<Option<u8>>,
+    /// Counts but never refuses.
+    pub observe_only: Option<bool>,
+    /// Nothing is to change.
+    pub validate_only: bool,
+}
+
+/// A raise of a budget: at least one amount, each above zero.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetRaise {
+    /// Calls.
+    pub calls: Option<i64>,
+    /// Money.
+    pub money: Option<Amount>,
+    /// Tokens.
+    pub tokens: Option<i64>,
+    /// Why.
+    pub reason: String,
+    /// For how long.
+    pub time: std::time::Duration,
+}
+
 /// A backend to be added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {

@@ -100,6 +100,8 @@ ids! {
     FxRateId = "fxr";
     /// A kill switch.
     StopId = "stp";
+    /// What a budget allows more for a while.
+    RaiseId = "rse";
     /// A change that the audit has.
     AuditId = "aud";
 }

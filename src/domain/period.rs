@@ -9,6 +9,10 @@ use jiff::{
 /// How often a budget starts anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Period {
+    /// At each full minute of UTC.
+    Minute,
+    /// At each full hour of UTC.
+    Hour,
     /// At local midnight.
     Day,
     /// On Monday (ISO 8601).
@@ -57,13 +61,31 @@ impl Period {
         if self == Self::Lifetime {
             return Ok(Window { opens_at: Timestamp::UNIX_EPOCH, closes_at: None });
         }
+        if let Some(seconds) = self.seconds() {
+            let since = now.as_second().rem_euclid(seconds);
+            let opens = now.as_second().saturating_sub(since);
+            let at = |second: i64| Timestamp::from_second(second).map_err(|_| NoWindow::Range);
+            let closes_at = Some(at(opens.saturating_add(seconds))?);
+            return Ok(Window { opens_at: at(opens)?, closes_at });
+        }
         self.calendar_window(&now.to_zoned(zone.clone())).map_err(|_| NoWindow::Range)
+    }
+
+    /// The length of what is no part of a calendar.
+    const fn seconds(self) -> Option<i64> {
+        match self {
+            Self::Minute => Some(60),
+            Self::Hour => Some(3_600),
+            Self::Day | Self::Week | Self::Month | Self::Quarter | Self::Year | Self::Lifetime => {
+                None
+            }
+        }
     }
 
     fn calendar_window(self, now: &Zoned) -> Result<Window, jiff::Error> {
         let today = now.date();
         let (first, length) = match self {
-            Self::Day | Self::Lifetime => (today, Span::new().days(1)),
+            Self::Minute | Self::Hour | Self::Day | Self::Lifetime => (today, Span::new().days(1)),
             Self::Week => {
                 let since = today.weekday().since(Weekday::Monday);
                 (today.checked_sub(Span::new().days(since))?, Span::new().weeks(1))

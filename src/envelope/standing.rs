@@ -7,10 +7,11 @@ use crate::{
     budget::{reserve::Reserve, windows},
     clock::Clock,
     domain::{
+        budget::Budget,
         fault::Fault,
         grant::Grant,
         hold::Parties,
-        ids::{EnvelopeId, LimitId},
+        ids::{BudgetId, EnvelopeId, LimitId},
         limit::Limit,
         outcome::{Bounded, LimitStatus, Refusal},
         request::EnvelopeChoice,
@@ -182,21 +183,31 @@ async fn all_limits(
     let mut owners = vec![envelope.life.id];
     owners.extend(&envelope.ancestors);
     let (now, budgets) = budgets::that_count(tx, parties).await?;
-    let mut wanted = Vec::new();
-    for budget in &budgets {
-        let made = windows::of_budget(tenant, budget, Some(parties.server), now).map_err(|it| {
-            tracing::error!(budget = %budget.id, error = %it, "a budget has no window now");
-            Fault::Internal
-        })?;
-        wanted.extend(made);
-    }
+    let wanted = of_budgets(parties, &budgets, now)?;
     let ids: Vec<LimitId> = wanted.iter().map(|it| it.key.id).collect();
     let mut found = limits::that_apply(tx, tenant, (&owners, &ids)).await?;
     let missing = |it: &Limit| found.iter().all(|known| known.key != it.key);
-    let fresh: Vec<Limit> = wanted.into_iter().filter(missing).collect();
-    if !fresh.is_empty() {
+    if wanted.iter().any(missing) {
+        // Made of what the budgets are while they are made: a change goes by what is there.
+        let named: Vec<BudgetId> = budgets.iter().map(|it| it.id).collect();
+        let budgets = budgets::kept(tx, tenant, &named).await?;
+        let fresh = of_budgets(parties, &budgets, now)?;
+        let fresh: Vec<Limit> = fresh.into_iter().filter(missing).collect();
         limits::create(tx, &fresh).await?;
         found = limits::that_apply(tx, tenant, (&owners, &ids)).await?;
     }
     Ok((now, found))
+}
+
+/// The limits of budgets in the windows that hold `now`, unused.
+fn of_budgets(parties: &Parties, budgets: &[Budget], now: Timestamp) -> Result<Vec<Limit>, Fault> {
+    let mut all = Vec::new();
+    for budget in budgets {
+        let made = windows::of_budget(parties.tenant, budget, Some(parties.server), now);
+        all.extend(made.map_err(|it| {
+            tracing::error!(budget = %budget.id, error = %it, "a budget has no window now");
+            Fault::Internal
+        })?);
+    }
+    Ok(all)
 }

@@ -1,6 +1,7 @@
 //! The wire types of `bursar.v1`, and MCP's JSON on either side of them.
 
 pub use generated::*;
+pub use prost_types::FieldMask;
 
 pub mod mcp_json;
 

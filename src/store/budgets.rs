@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{Error, instant::Instant};
+use super::{Error, instant::Instant, raises::raised};
 use crate::domain::{
     budget::Budget,
     hold::Parties,
-    ids::{HostId, RootId, ServerId, TenantId, UserId},
+    ids::{BudgetId, HostId, RootId, ServerId, TenantId, UserId},
     period::Period,
 };
 
@@ -72,6 +72,68 @@ pub(crate) async fn find(
         .fetch_optional(connection)
         .await?;
     row.map(|it| budget(&it)).transpose()
+}
+
+/// One budget, which nobody else changes until the end of the transaction.
+pub(crate) async fn locked(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: BudgetId,
+) -> Result<Option<Budget>, Error> {
+    let statement =
+        "select * from budgets where tenant_id = $1 and budget_id = $2 for no key update";
+    let row = sqlx::query(statement)
+        .bind(tenant.uuid())
+        .bind(id.uuid())
+        .fetch_optional(connection)
+        .await?;
+    row.map(|it| budget(&it)).transpose()
+}
+
+/// Those of these budgets that are in force, as they will be until the end of the
+/// transaction: a change waits.
+pub(crate) async fn kept(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[BudgetId],
+) -> Result<Vec<Budget>, Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|it| it.uuid()).collect();
+    let rows = sqlx::query(
+        "select b.* from unnest($2::uuid[]) as k (budget_id)
+         join budgets b on b.tenant_id = $1 and b.budget_id = k.budget_id
+         where b.deleted_at is null order by b.budget_id for share of b",
+    )
+    .bind(tenant.uuid())
+    .bind(ids)
+    .fetch_all(connection)
+    .await?;
+    rows.iter().map(budget).collect()
+}
+
+/// Writes a budget that the caller has locked and changed.
+pub(crate) async fn change(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    it: &Budget,
+) -> Result<(), Error> {
+    sqlx::query(
+        "update budgets set display_name = $3, calls = $4, money = $5, tokens = $6,
+            concurrent_calls = $7, server_share_percent = $8, enforcing = $9, revision = $10
+         where tenant_id = $1 and budget_id = $2",
+    )
+    .bind(tenant.uuid())
+    .bind(it.id.uuid())
+    .bind(&it.display_name)
+    .bind(it.calls)
+    .bind(it.money)
+    .bind(it.tokens)
+    .bind(it.concurrent_calls)
+    .bind(it.server_share_percent.map(i16::from))
+    .bind(it.enforcing)
+    .bind(it.revision)
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 /// Adds a budget.
@@ -141,6 +203,8 @@ fn budget(row: &PgRow) -> Result<Budget, Error> {
         server_share_percent: share
             .map_err(|_| Error::Unreadable("budgets.server_share_percent"))?,
         enforcing: row.try_get("enforcing")?,
+        raised: raised(row)?,
+        revision: row.try_get("revision")?,
         created_at: row.try_get::<Instant, _>("created_at")?.0,
         deleted_at: row.try_get::<Option<Instant>, _>("deleted_at")?.map(|it| it.0),
     })
@@ -148,6 +212,8 @@ fn budget(row: &PgRow) -> Result<Budget, Error> {
 
 const fn period_word(period: Period) -> &'static str {
     match period {
+        Period::Minute => "minute",
+        Period::Hour => "hour",
         Period::Day => "day",
         Period::Week => "week",
         Period::Month => "month",
@@ -159,6 +225,8 @@ const fn period_word(period: Period) -> &'static str {
 
 fn period(word: &str) -> Result<Period, Error> {
     match word {
+        "minute" => Ok(Period::Minute),
+        "hour" => Ok(Period::Hour),
         "day" => Ok(Period::Day),
         "week" => Ok(Period::Week),
         "month" => Ok(Period::Month),

@@ -5,6 +5,7 @@ use uuid::Uuid;
 
 use super::{Error, instant::Instant};
 use crate::domain::{
+    budget::Budget,
     ids::{BudgetId, EnvelopeId, LimitId, TenantId},
     limit::{Limit, LimitKey, LimitKind, Owner, Width},
 };
@@ -133,6 +134,27 @@ pub(crate) async fn create(connection: &mut PgConnection, limits: &[Limit]) -> R
         .execute(&mut *connection)
         .await?;
     }
+    Ok(())
+}
+
+/// What a budget allows now becomes what its limits in open windows allow.
+pub(crate) async fn change_budget(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    budget: &Budget,
+) -> Result<(), Error> {
+    let whole = budget.amounts().map(|(kind, amount)| (kind, false, amount));
+    let share = budget.amounts().filter_map(|(kind, it)| Some((kind, true, budget.share_of(it)?)));
+    let all: Vec<_> = whole.chain(share).collect();
+    sqlx::query(include_str!("sql/change_limits.sql"))
+        .bind(tenant.uuid())
+        .bind(budget.id.uuid())
+        .bind(all.iter().map(|it| kind_word(it.0)).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.1).collect::<Vec<_>>())
+        .bind(all.iter().map(|it| it.2).collect::<Vec<_>>())
+        .bind(budget.enforcing)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

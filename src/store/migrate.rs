@@ -45,6 +45,8 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     28 "0028_periods",
     30 "0030_stops",
     31 "0031_audit",
+    32 "0032_budget_changes",
+    33 "0033_budget_raises",
     37 "0037_tariffs",
 ];
 

@@ -25,6 +25,7 @@ pub mod migrate;
 pub(crate) mod months;
 pub mod periods;
 pub mod prices;
+pub mod raises;
 pub mod reports;
 pub mod requests;
 pub mod rollups;

@@ -16,7 +16,8 @@ pub(crate) enum Check {
     Postings,
     /// Each counter is the fold of the entries and holds that name its limit.
     Counters,
-    /// An envelope, and a budget that enforces, is charged no more than it allows.
+    /// An envelope, and a budget that enforces, is charged no more than it allows, or than
+    /// was spent when it was lowered.
     Within,
     /// An envelope allows what it was opened with and what a person has added.
     Extended,
@@ -96,7 +97,7 @@ impl Check {
                      kind || case when envelope_id is null then ' budget' else ' envelope' end as what,
                      settled::text as kept, amount::text as proven
                  from limits
-                 where tenant_id = $1 and enforcing and settled > amount
+                 where tenant_id = $1 and enforcing and settled > greatest(amount, spent_before)
                  order by limit_id limit $2"
             }
             Self::Extended => include_str!("sql/verify_extended.sql"),

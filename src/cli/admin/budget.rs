@@ -5,6 +5,8 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{
     super::{allowance::Listing, describe, stop::Stop, words},
     Shown,
+    budget_change::{self, Update},
+    budget_raise::{self, Raise},
 };
 use crate::{
     client::{Client, Error},
@@ -36,6 +38,10 @@ const COLUMNS: &[&str] = &[
 pub enum Action {
     /// Bound a scope over a period
     Create(Box<Create>),
+    /// Change one, from the next call on
+    Update(Box<Update>),
+    /// Allow more for a while; it is taken back by itself
+    Raise(Box<Raise>),
     /// List them
     List(Listing),
     /// Delete one
@@ -99,6 +105,10 @@ pub struct Create {
 /// How often a budget starts anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Period {
+    /// Every minute
+    Minute,
+    /// Every hour
+    Hour,
     /// Every day
     Day,
     /// Every week
@@ -120,6 +130,8 @@ pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> 
             admin.create_budget(CreateBudgetRequest { budget: Some(create.budget()) }).await
         }
         Action::Delete { name } => admin.delete_budget(DeleteBudgetRequest { name }).await,
+        Action::Update(it) => return budget_change::update(client, *it).await,
+        Action::Raise(it) => return budget_raise::raise(client, *it).await,
         Action::List(listing) => return list(client, listing).await,
     };
     Ok(Shown::One(describe::budget(&budget.map_err(Error::from)?.into_inner())))
@@ -163,6 +175,8 @@ impl Create {
 impl From<Period> for WirePeriod {
     fn from(it: Period) -> Self {
         match it {
+            Period::Minute => Self::Minute,
+            Period::Hour => Self::Hour,
             Period::Day => Self::Day,
             Period::Week => Self::Week,
             Period::Month => Self::Month,

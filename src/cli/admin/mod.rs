@@ -2,6 +2,8 @@
 
 mod audit;
 mod budget;
+mod budget_change;
+mod budget_raise;
 mod catalogue;
 mod directory;
 mod grant;

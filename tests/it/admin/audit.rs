@@ -71,6 +71,21 @@ async fn change_all(world: &World, key: &str, made: &Furnished) {
         let request = proto::ResumeSamplingRequest { name: name(&made.stop) };
         admin.resume_sampling(with_key(key, request)).await.unwrap();
     }
+    let budget = proto::Budget { name: name(&made.budget), calls: Some(7), ..Default::default() };
+    let request = proto::UpdateBudgetRequest {
+        budget: Some(budget),
+        update_mask: Some(proto::FieldMask { paths: vec!["calls".to_owned()] }),
+        validate_only: false,
+    };
+    admin.update_budget(with_key(key, request)).await.unwrap();
+    let request = proto::RaiseBudgetRequest {
+        name: name(&made.budget),
+        calls: Some(1),
+        seconds: 600,
+        reason: "a fire".to_owned(),
+        ..Default::default()
+    };
+    admin.raise_budget(with_key(key, request)).await.unwrap();
     let request = proto::DeleteBudgetRequest { name: name(&made.budget) };
     admin.delete_budget(with_key(key, request)).await.unwrap();
 }

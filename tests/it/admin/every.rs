@@ -69,6 +69,8 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin revoke_grant RevokeGrantRequest Operator,
         admin create_budget CreateBudgetRequest Operator,
         admin list_budgets ListBudgetsRequest Operator,
+        admin update_budget UpdateBudgetRequest Operator,
+        admin raise_budget RaiseBudgetRequest Operator,
         admin delete_budget DeleteBudgetRequest Operator,
         admin create_backend CreateBackendRequest Operator,
         admin list_backends ListBackendsRequest Operator,

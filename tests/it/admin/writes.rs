@@ -124,6 +124,7 @@ async fn what_was_made_is_listed_as_it_was_answered() {
     assert_eq!(untouched(money), ("0.00".to_owned(), "0.00".to_owned(), "2.00".to_owned()));
     assert!(!calls.resets_at.is_empty());
     (plain.name, plain.create_time, plain.status) = (String::new(), String::new(), Vec::new());
+    assert_eq!(std::mem::take(&mut plain.etag), "r0");
     assert_eq!(plain, budget());
     let models = with_key(key, proto::ListModelsRequest::default());
     let models = admin.list_models(models).await.unwrap().into_inner().models;

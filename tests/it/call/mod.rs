@@ -4,6 +4,7 @@ mod anthropic;
 mod attempts;
 mod binary;
 mod breaker;
+mod budget_changes;
 mod budgets;
 mod canary;
 mod cuts;

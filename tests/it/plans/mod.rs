@@ -30,6 +30,7 @@ const SEEN: &[&str] = &[
     "insert into envelopes",
     "left join budgets b",
     "insert into limits",
+    "for share of b",
     "from limits l where l.tenant_id = $1 and l.envelope_id",
     "insert into requests",
     "from requests where",

@@ -204,6 +204,31 @@ impl AdminService for Admin {
         Ok(Response::new(proto::ListBudgetsResponse { budgets, next_page_token }))
     }
 
+    async fn update_budget(
+        &self,
+        request: Request<proto::UpdateBudgetRequest>,
+    ) -> Result<Response<proto::Budget>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let change = convert::admin::budget_change(&it, right.tenant.currency)?;
+        let name = it.budget.unwrap_or_default().name;
+        let id = name::parse::<BudgetId>("budget.name", &name)?.of(right.tenant.id, "budget")?;
+        let changed = admin::update_budget(self.services.desk(), &right, id, change).await?;
+        Ok(Response::new(wire::budget(&changed, &right.tenant)))
+    }
+
+    async fn raise_budget(
+        &self,
+        request: Request<proto::RaiseBudgetRequest>,
+    ) -> Result<Response<proto::Budget>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let wanted = convert::admin::budget_raise(&it, right.tenant.currency)?;
+        let id = name::parse::<BudgetId>("name", &it.name)?.of(right.tenant.id, "budget")?;
+        let raised = admin::raise_budget(self.services.desk(), &right, id, wanted).await?;
+        Ok(Response::new(wire::budget(&raised, &right.tenant)))
+    }
+
     async fn delete_budget(
         &self,
         request: Request<proto::DeleteBudgetRequest>,

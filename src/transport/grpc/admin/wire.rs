@@ -88,7 +88,8 @@ pub(super) fn grant(it: &Listed, tenant: &Tenant) -> proto::Grant {
 }
 
 pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
-    let Standing { budget, user, server, host, root, status } = it;
+    let Standing { budget, user, server, host, root, status, raises } = it;
+    let amount = |it: i64| money::to_wire(Amount::from_nanos(it), tenant.currency);
     let Budget { id, display_name, period, time_zone, calls, money, tokens, .. } = budget;
     proto::Budget {
         name: name::format(tenant.id, id),
@@ -96,6 +97,8 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         user: user.clone(),
         server: server.clone(),
         period: match period {
+            Period::Minute => proto::Period::Minute,
+            Period::Hour => proto::Period::Hour,
             Period::Day => proto::Period::Day,
             Period::Week => proto::Period::Week,
             Period::Month => proto::Period::Month,
@@ -106,7 +109,7 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         .into(),
         time_zone: time_zone.clone(),
         calls: *calls,
-        money: money.map(|it| money::to_wire(Amount::from_nanos(it), tenant.currency)),
+        money: money.map(amount),
         tokens: *tokens,
         observe_only: !budget.enforcing,
         create_time: to_the_second(budget.created_at),
@@ -115,6 +118,17 @@ pub(super) fn budget(it: &Standing, tenant: &Tenant) -> proto::Budget {
         root: root.clone(),
         concurrent_calls: budget.concurrent_calls,
         server_share_percent: budget.server_share_percent.map_or(0, i32::from),
+        etag: budget.etag(),
+        raises: raises
+            .iter()
+            .map(|it| proto::BudgetRaise {
+                calls: it.calls,
+                money: it.money.map(amount),
+                tokens: it.tokens,
+                reason: it.reason.clone(),
+                end_time: time(it.ends_at),
+            })
+            .collect(),
     }
 }
 

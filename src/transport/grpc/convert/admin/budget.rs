@@ -17,7 +17,11 @@ use crate::{
 };
 
 /// More than a tenant makes in a lifetime.
-const CALLS_MAX: i64 = 1_000_000_000_000;
+pub(super) const CALLS_MAX: i64 = 1_000_000_000_000;
+
+/// How long a budget may be raised: from a minute to a week.
+pub(super) const SECONDS_MIN: i64 = 60;
+pub(super) const SECONDS_MAX: i64 = 7 * 24 * 3_600;
 
 const ZONE_BYTES_MAX: usize = 64;
 
@@ -28,13 +32,8 @@ pub fn budget(it: Option<&proto::Budget>, currency: Currency) -> Result<draft::B
 }
 
 fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> {
-    let number = |field: &'static str, value: Option<i64>, max| {
-        value.map(|it| within(field, it, 1..=max)).transpose()
-    };
-    let calls = number("calls", it.calls, CALLS_MAX)?;
+    let (calls, tokens, concurrent_calls) = amounts(it)?;
     let money = it.money.as_ref().map(|it| money::positive("money", it, currency)).transpose()?;
-    let tokens = number("tokens", it.tokens, TOKENS_MAX)?;
-    let concurrent_calls = number("concurrent_calls", it.concurrent_calls, CALLS_MAX)?;
     if calls.or(tokens).or(concurrent_calls).is_none() && money.is_none() {
         return Err(wrong("needs at least one of calls, money, tokens and concurrent_calls"));
     }
@@ -52,6 +51,20 @@ fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> 
     })
 }
 
+/// Calls, tokens and calls at once.
+pub(super) fn amounts(
+    it: &proto::Budget,
+) -> Result<(Option<i64>, Option<i64>, Option<i64>), Fault> {
+    let number = |field: &'static str, value: Option<i64>, max| {
+        value.map(|it| within(field, it, 1..=max)).transpose()
+    };
+    Ok((
+        number("calls", it.calls, CALLS_MAX)?,
+        number("tokens", it.tokens, TOKENS_MAX)?,
+        number("concurrent_calls", it.concurrent_calls, CALLS_MAX)?,
+    ))
+}
+
 fn scope(it: &proto::Budget) -> Result<Scope, Fault> {
     Ok(Scope {
         user: label("user", &it.user)?,
@@ -62,7 +75,7 @@ fn scope(it: &proto::Budget) -> Result<Scope, Fault> {
 }
 
 /// One server's part of the budget.
-fn share(it: &proto::Budget) -> Result<Option<u8>, Fault> {
+pub(super) fn share(it: &proto::Budget) -> Result<Option<u8>, Fault> {
     let field = "server_share_percent";
     let wrong = |problem: &str| Fault::invalid(field, problem);
     let percent = u8::try_from(it.server_share_percent).ok().filter(|it| *it < 100);
@@ -75,6 +88,8 @@ fn share(it: &proto::Budget) -> Result<Option<u8>, Fault> {
 
 fn period(number: i32) -> Result<Period, Fault> {
     match proto::Period::try_from(number) {
+        Ok(proto::Period::Minute) => Ok(Period::Minute),
+        Ok(proto::Period::Hour) => Ok(Period::Hour),
         Ok(proto::Period::Day) => Ok(Period::Day),
         Ok(proto::Period::Week) => Ok(Period::Week),
         Ok(proto::Period::Month) => Ok(Period::Month),
@@ -83,7 +98,7 @@ fn period(number: i32) -> Result<Period, Fault> {
         Ok(proto::Period::Lifetime) => Ok(Period::Lifetime),
         Ok(proto::Period::Unspecified) | Err(_) => Err(Fault::invalid(
             "period",
-            "must be PERIOD_DAY, _WEEK, _MONTH, _QUARTER, _YEAR or _LIFETIME",
+            "must be PERIOD_MINUTE, _HOUR, _DAY, _WEEK, _MONTH, _QUARTER, _YEAR or _LIFETIME",
         )),
     }
 }

@@ -2,10 +2,14 @@
 
 mod backend;
 mod budget;
+mod budget_change;
 mod grant;
 mod model;
+mod raise;
 
 pub use backend::backend;
 pub use budget::budget;
+pub use budget_change::budget_change;
 pub use grant::grant;
 pub use model::{fx_rate, model, new_tariff};
+pub use raise::budget_raise;
