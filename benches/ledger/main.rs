@@ -87,7 +87,7 @@ async fn run(url: &str) -> serde_json::Value {
     let (exported, rows) = timed(export(&store, &tenant, (Format::Focus12, MONTH))).await;
     let rss = peak_rss_mb();
     let (journal, _) = timed(export(&store, &tenant, (Format::Journal, MONTH))).await;
-    let (verified, proof) = timed(ledger::verify(&store, tenant.id)).await;
+    let (verified, proof) = Box::pin(timed(ledger::verify(&store, tenant.id))).await;
     let proof = proof.unwrap();
     assert!(proof.is_ok(), "{:#?}", proof.problems);
     assert_eq!(proof.entries, entries);

@@ -80,7 +80,7 @@ pub async fn create_model(
     let backend = backend.ok_or_else(|| Fault::invalid("model.backend", problem))?;
     let served = (backend, wanted.vendor_model.as_str());
     let price = match &wanted.tariff {
-        Tariff::Own(prices) => Priced { version: desk.clock.id(), prices: *prices, book: None },
+        Tariff::Own(prices) => Priced { version: desk.clock.id(), prices: **prices, book: None },
         Tariff::Listed(it) => listed(&mut tx, tenant, served, ("model", it)).await?,
     };
     let model = model(desk, &wanted, backend, &price);
@@ -198,7 +198,7 @@ pub async fn set_price(
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
     let price = match &tariff {
-        Tariff::Own(prices) => Priced { version: desk.clock.id(), prices: *prices, book: None },
+        Tariff::Own(prices) => Priced { version: desk.clock.id(), prices: **prices, book: None },
         Tariff::Listed(it) => {
             let known = rows::model_by_id(&mut tx, tenant, id.uuid()).await?;
             let known = known.ok_or(Fault::Internal)?;

@@ -197,7 +197,7 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tariff {
     /// Prices of its own.
-    Own(Prices),
+    Own(Box<Prices>),
     /// A row of the price book.
     Listed(Listed),
 }

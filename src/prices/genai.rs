@@ -73,7 +73,7 @@ fn model(provider: &str, json: &RawValue, found: &mut Found) {
     let id = fields.as_ref().and_then(|it| get(it, "id")).and_then(text);
     let (Some(fields), Some(id)) = (fields, id) else {
         let problem = "must be an object with an id".to_owned();
-        found.refuse(provider.to_owned(), ("models".to_owned(), problem));
+        found.refuse(provider, ("models".to_owned(), problem));
         return;
     };
     let key = |tier: &str| Key {
@@ -83,7 +83,7 @@ fn model(provider: &str, json: &RawValue, found: &mut Found) {
     };
     let standard = match get(&fields, "prices").map_or_else(|| Err(no_prices()), standard) {
         Ok(it) => it,
-        Err(wrong) => return found.refuse(key(STANDARD).to_string(), wrong),
+        Err(wrong) => return found.refuse(&key(STANDARD).to_string(), wrong),
     };
     if standard.iter().flat_map(|it| &it.cards).all(|it| !it.has(Class::Output)) {
         found.passed_over += 1;
@@ -95,7 +95,7 @@ fn model(provider: &str, json: &RawValue, found: &mut Found) {
     let variants = get(&fields, "price_variants").map_or(Ok(Vec::new()), variants);
     let variants = match variants {
         Ok(it) => it,
-        Err(wrong) => return found.refuse(key(STANDARD).to_string(), wrong),
+        Err(wrong) => return found.refuse(&key(STANDARD).to_string(), wrong),
     };
     let tiers: BTreeSet<&str> = variants.iter().map(|it| it.tier.as_str()).collect();
     for tier in tiers {

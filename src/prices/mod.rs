@@ -49,7 +49,7 @@ pub enum Format {
 pub struct List {
     /// Its rows, each key and day once, in their order.
     pub rows: Vec<Listing>,
-    /// Rows that are not taken, at most [`REFUSED_MAX`] of them.
+    /// Rows that are not taken, at most ten thousand of them.
     pub refused: Vec<Refused>,
     /// Models that have no price per token, such as those for pictures or speech alone.
     pub passed_over: usize,
@@ -128,11 +128,11 @@ impl Found {
     fn add(&mut self, row: Result<Listing, card::Wrong>, key: &Key) {
         match row.and_then(named) {
             Ok(it) => self.rows.push(it),
-            Err(wrong) => self.refuse(key.to_string(), wrong),
+            Err(wrong) => self.refuse(&key.to_string(), wrong),
         }
     }
 
-    fn refuse(&mut self, row: String, (field, problem): card::Wrong) {
+    fn refuse(&mut self, row: &str, (field, problem): card::Wrong) {
         if self.refused.len() < REFUSED_MAX {
             // A name may be of any length and hold anything.
             let row = row.chars().filter(|it| !it.is_control()).take(MODEL_BYTES_MAX).collect();

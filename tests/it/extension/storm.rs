@@ -30,7 +30,7 @@ async fn insists(world: &World, channel: &Channel, request: &CreateMessageReques
         next = match reply.outcome() {
             Outcome::InputRequired => yes(request, &question(&reply)),
             Outcome::Exhausted => return charges,
-            _ => {
+            Outcome::Unspecified | Outcome::Complete | Outcome::Partial | Outcome::Refused => {
                 charges.push(charged(&reply));
                 request.clone()
             }

@@ -136,7 +136,7 @@ pub fn book(it: &Book, in_effect: bool, now: Timestamp) -> proto::PriceBook {
         source_date: it.source_date.to_string(),
         age_days,
         stale: age_days > STALE_DAYS,
-        content_sha256: it.content_sha256.iter().map(|it| format!("{it:02x}")).collect(),
+        content_sha256: hex(&it.content_sha256),
         listings: it.counts.listings,
         refused: it.counts.refused,
         passed_over: it.counts.passed_over,
@@ -192,4 +192,12 @@ pub fn listed(it: &Listed) -> proto::ListedPrice {
         platform: *owner == TenantId::PLATFORM,
         rounded: listing.is_rounded,
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|it| [it >> 4, it & 15])
+        .filter_map(|it| char::from_digit(it.into(), 16))
+        .collect()
 }

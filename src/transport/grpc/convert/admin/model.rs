@@ -58,7 +58,7 @@ fn tariff(
 ) -> Result<Tariff, Fault> {
     match (price, source) {
         (Some(_), Some(_)) => Err(Fault::invalid("price_source", "must not be with a price")),
-        (Some(_), None) => Ok(Tariff::Own(prices::read(field, price)?)),
+        (Some(_), None) => Ok(Tariff::Own(Box::new(prices::read(field, price)?))),
         (None, Some(it)) => Ok(Tariff::Listed(listed(it).at("price_source")?)),
         (None, None) => Ok(Tariff::Listed(draft::Listed::default())),
     }
