@@ -44,7 +44,7 @@ pub async fn create_tenant(
     let first = fresh(desk.clock, Role::Operator, "first operator");
     let key = issue(&mut tx, tenant.id, &first).await?;
     for subject in [Subject::Tenant(tenant.id), Subject::Credential(first.id)] {
-        let trail = Trail::fresh((tenant.id, right.actor), "CreateTenant", subject);
+        let trail = Trail::fresh((tenant.id, right.actor()), "CreateTenant", subject);
         trail.end(&mut tx, desk).await?;
     }
     store::commit(tx).await?;

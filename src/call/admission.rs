@@ -46,7 +46,7 @@ pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Resu
     let until = request.deadline.map_or(call, |it| it.min(call));
     let may_ask = may_ask(&request, &standing);
     let watched = broker.running.watch(&standing.parties);
-    Ok(Admitted { request, standing, seen_at, until, may_ask, watched })
+    Ok(Admitted { request, standing, seen_at, until, watched, may_ask })
 }
 
 impl Admitted {

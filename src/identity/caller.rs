@@ -62,10 +62,13 @@ pub struct FinanceCaller {
 
 /// The platform: may make tenants.
 #[derive(Debug, Clone, Copy)]
-pub struct PlatformCaller {
+pub struct PlatformCaller(Actor);
+
+impl PlatformCaller {
     /// Who it is.
-    pub actor: Actor,
-    _right: (),
+    pub const fn actor(self) -> Actor {
+        self.0
+    }
 }
 
 impl Caller {
@@ -111,6 +114,6 @@ impl TryFrom<Caller> for PlatformCaller {
 
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Platform)?;
-        Ok(Self { actor: it.actor(), _right: () })
+        Ok(Self(it.actor()))
     }
 }

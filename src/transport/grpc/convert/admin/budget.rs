@@ -52,9 +52,9 @@ fn read(it: &proto::Budget, currency: Currency) -> Result<draft::Budget, Fault> 
 }
 
 /// Calls, tokens and calls at once.
-pub(super) fn amounts(
-    it: &proto::Budget,
-) -> Result<(Option<i64>, Option<i64>, Option<i64>), Fault> {
+type Counts = (Option<i64>, Option<i64>, Option<i64>);
+
+pub(super) fn amounts(it: &proto::Budget) -> Result<Counts, Fault> {
     let number = |field: &'static str, value: Option<i64>, max| {
         value.map(|it| within(field, it, 1..=max)).transpose()
     };
