@@ -101,8 +101,9 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
         Err(it) => return Err(it),
     };
     let Parties { tenant, user, server, .. } = standing.parties;
-    let target = Target { tenant, user, server };
-    if !stops::among(&broker.store, &[target]).await.map_err(Fault::from)?.is_empty() {
+    let targets = [Target { tenant, user, server }];
+    let stopped = Box::pin(stops::among(&broker.store, &targets));
+    if !stopped.await.map_err(Fault::from)?.is_empty() {
         return Ok(Explained { refusal: Some(Refusal::Stopped), ..nobody });
     }
     let may_ask = mem::take(&mut routed.admitted.may_ask) && broker.vault.is_some();

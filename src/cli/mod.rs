@@ -6,6 +6,7 @@
 
 pub mod admin;
 pub mod allowance;
+pub mod completion;
 mod describe;
 pub mod dev;
 pub mod envelope;
@@ -79,6 +80,8 @@ pub enum Command {
     Prices(prices::Prices),
     /// Set up tenants, users, servers, grants, budgets, backends and prices
     Admin(Box<admin::Admin>),
+    /// Print a script that completes commands in a shell
+    Completion(completion::Completion),
 }
 
 /// Reads the process's arguments, does what they say, and reports an error on
@@ -121,5 +124,6 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Ledger(it) => ledger::run(it, output).await,
         Command::Prices(it) => prices::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,
+        Command::Completion(it) => completion::run(&it, output),
     }
 }

@@ -34,6 +34,21 @@ fn the_commands_fit_together() {
 }
 
 #[test]
+fn shells_complete_the_commands() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let said = std::process::Command::new(env!("CARGO_BIN_EXE_bursar"))
+            .args(["completion", shell])
+            .output()
+            .unwrap();
+        assert!(said.status.success(), "{said:?}");
+        let script = String::from_utf8(said.stdout).unwrap();
+        for word in ["envelope", "admin", "whole-tenant"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
+    }
+}
+
+#[test]
 fn a_person_reads_how_a_call_ended_and_what_it_cost() {
     let expected = "\
 outcome   complete

@@ -53,7 +53,7 @@ const NARROWER: [(&str, &[&str]); 6] = [
 /// Named by all but the domain; they name each other and the domain.
 const LEAVES: [&str; 6] = ["proto", "config", "telemetry", "net", "clock", "tasks"];
 /// Which modules may name a foreign crate.
-const OWNERS: [(&str, &[&str]); 20] = [
+const OWNERS: [(&str, &[&str]); 21] = [
     ("sqlx", &["store"]),
     ("tonic", &["transport", "client", "cli", "proto"]),
     ("tonic_health", &["transport", "client", "cli"]),
@@ -73,6 +73,7 @@ const OWNERS: [(&str, &[&str]); 20] = [
     ("prometheus", &["telemetry"]),
     ("figment", &["config"]),
     ("clap", &["cli", "main"]),
+    ("clap_complete", &["cli"]),
     ("nix", &["app", "cli", "clock"]),
 ];
 /// What would make the domain impure.
