@@ -48,13 +48,22 @@ pub struct Config {
     /// How long running calls may go on once the process is told to end.
     #[serde(default = "Config::drain_seconds")]
     pub drain_seconds: u64,
-    /// Seals the replies that are kept for repeated requests: 32 bytes in base64, or up
-    /// to four such separated by commas, the newest first. Without it none are kept.
+    /// How long a user may think about a question, in seconds, 1 to 3,600.
+    #[serde(default = "Config::question_seconds")]
+    pub question_seconds: u32,
+    /// Seals the replies that are kept for repeated requests, and questions to users: 32
+    /// bytes in base64, or up to four such separated by commas, the newest first. Without
+    /// it none are kept and nobody is asked.
     #[serde(default)]
     pub vault_key: Option<Secret>,
     /// Whether the scripted backend may be used. Never in production.
     #[serde(default)]
     pub scripted_backend: bool,
+    /// The names that HTTP requests may be sent to, as in their `Host`, without a port.
+    /// None: any, or on a loopback address that machine's own names alone, so that no web
+    /// page can have a browser talk to it under a name of its own.
+    #[serde(default)]
+    pub http_hosts: Vec<String>,
 }
 
 /// How many tenants one transaction of a lane writes for.
@@ -109,8 +118,10 @@ impl Config {
                 "requests_per_server",
                 "body_mib_in_flight",
                 "drain_seconds",
+                "question_seconds",
                 "vault_key",
                 "scripted_backend",
+                "http_hosts",
             ]),
         );
         let given = database_url.map(|it| ("database_url", it));
@@ -119,6 +130,10 @@ impl Config {
         anyhow::ensure!(
             !config.database_url.is_empty(),
             "database_url is missing: set DATABASE_URL or --database-url, or name it in the file"
+        );
+        anyhow::ensure!(
+            (1..=3_600).contains(&config.question_seconds),
+            "question_seconds must be from 1 to 3600"
         );
         Ok(config)
     }
@@ -137,8 +152,10 @@ impl Config {
             requests_per_server: Self::per_key(),
             body_mib_in_flight: Self::body_mib(),
             drain_seconds: Self::drain_seconds(),
+            question_seconds: Self::question_seconds(),
             vault_key: None,
             scripted_backend: false,
+            http_hosts: Vec::new(),
         }
     }
 
@@ -179,5 +196,9 @@ impl Config {
 
     const fn drain_seconds() -> u64 {
         20
+    }
+
+    const fn question_seconds() -> u32 {
+        300
     }
 }

@@ -15,6 +15,7 @@ pub mod envelope;
 pub mod identity;
 pub mod ledger;
 pub mod net;
+pub mod prices;
 pub mod proto;
 pub mod routing;
 pub mod store;

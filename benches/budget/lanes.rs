@@ -90,6 +90,7 @@ async fn pair(engine: &Engine, subject: &Subject, clock: &Clock) {
             limits: subject.limits.clone(),
             reserve: None,
             kept: Vec::new(),
+            not_after: None,
         },
         ttl: Duration::from_mins(10),
         by_host: false,

@@ -43,6 +43,8 @@ impl Caller {
             health: Health::default(),
             metrics: Metrics::new().unwrap(),
             shutdown: CancellationToken::new(),
+            vault: None,
+            question_time: Duration::ZERO,
         };
         let ready = dev.ready();
         let text = |name: &str| ready[name].as_str().unwrap().to_owned();
@@ -89,10 +91,12 @@ impl Caller {
         let request = call::Request {
             caller,
             sampling: convert::request::sampling_request(body).unwrap(),
+            models: Vec::new(),
             call: self.broker.clock.id(),
             deadline: None,
             gone: CancellationToken::new(),
             sink,
+            body: None,
         };
         let reply = call::sample(&self.broker, request).await.unwrap();
         convert::reply::to_wire(reply, tenant, currency).encode_to_vec()

@@ -18,6 +18,7 @@ use crate::{
     store::{
         self, Tx, bounds,
         catalogue::{self as rows, FxRate},
+        prices,
     },
 };
 
@@ -73,7 +74,7 @@ pub async fn create_model(
     let version: PriceVersionId = desk.clock.id();
     let model = model(desk, &wanted, backend, (version, wanted.prices));
     rows::add_model(&mut tx, tenant, &model).await.map_err(exists("a model of this alias"))?;
-    rows::add_price(&mut tx, tenant, (model.id, version), &wanted.prices).await?;
+    prices::add_price(&mut tx, tenant, (model.id, version), &wanted.prices).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
     Ok(Offered { model, backend: wanted.backend })
@@ -132,7 +133,7 @@ pub async fn set_price(
     let mut tx = desk.store.report_tx(tenant).await?;
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
-    rows::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
+    prices::add_price(&mut tx, tenant, (id, desk.clock.id()), &prices).await?;
     let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);

@@ -148,7 +148,7 @@ async fn ensure_model(
     let version: PriceVersionId = desk.clock.id();
     let made = model(desk, draft, backend, (version, draft.prices));
     rows::add_model(tx, tenant, &made).await?;
-    rows::add_price(tx, tenant, (made.id, version), &draft.prices).await?;
+    store::prices::add_price(tx, tenant, (made.id, version), &draft.prices).await?;
     Ok(made.id)
 }
 
@@ -171,7 +171,7 @@ async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> 
     let model = ensure_model(tx, desk, (tenant, id), &draft).await?;
     let offered = rows::model_by_id(tx, tenant, model.uuid()).await?.ok_or(Fault::Internal)?;
     if offered.price.is_none_or(|(_, it)| it != extra.prices) {
-        rows::add_price(tx, tenant, (model, desk.clock.id()), &extra.prices).await?;
+        store::prices::add_price(tx, tenant, (model, desk.clock.id()), &extra.prices).await?;
     }
     Ok(())
 }
@@ -238,6 +238,7 @@ async fn ensure_grant(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId) -> Result<(
         background: false,
         reveal_model: false,
         call_time: Duration::from_secs(CALL_SECONDS),
+        extension: None,
     };
     Ok(grants::add(tx, tenant, &grant).await?)
 }

@@ -36,6 +36,7 @@ pub async fn create_grant(
         background: wanted.background,
         reveal_model: wanted.reveal_model,
         call_time: Duration::from_secs(wanted.call_seconds),
+        extension: wanted.extension,
     };
     let what = "a grant in force of this user for this server";
     rows::add(&mut tx, tenant, &grant).await.map_err(exists(what))?;

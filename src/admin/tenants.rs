@@ -1,7 +1,6 @@
 //! Organisations, and the key that makes them.
 
 use jiff::tz::TimeZone;
-use uuid::Uuid;
 
 use super::{Desk, access::fresh};
 use crate::{
@@ -15,14 +14,11 @@ use crate::{
     },
     identity::{Key, PlatformCaller, issue},
     store::{
-        self, Store,
+        self, Store, Tx,
         catalogue::{self, FxRate},
         identity,
     },
 };
-
-/// Whose the keys of the role platform are: a tenant without anything else.
-const PLATFORM: Uuid = Uuid::from_u128(0x0070_6c61_7466_8000_8000_6275_7273_6172);
 
 /// Makes a tenant and its first operator key, which is returned this once.
 ///
@@ -52,13 +48,20 @@ pub async fn create_tenant(
 
 /// A fresh key of the role platform, for whoever runs the service. No rpc makes one.
 pub async fn platform_key(store: &Store, clock: &Clock) -> Result<Key, Fault> {
-    let id = TenantId::from(PLATFORM);
+    let id = TenantId::PLATFORM;
     let mut tx = store.report_tx(id).await?;
-    if identity::tenant(&mut tx, id).await?.is_none() {
-        let platform = Tenant { id, display_name: "Platform".to_owned(), currency: Currency::USD };
-        identity::add_tenant(&mut tx, &platform).await?;
-    }
+    ensure_platform(&mut tx).await?;
     let key = issue(&mut tx, id, &fresh(clock, Role::Platform, "platform")).await?;
     store::commit(tx).await?;
     Ok(key)
+}
+
+/// Makes the tenant of the platform where there is none.
+pub(super) async fn ensure_platform(tx: &mut Tx) -> Result<(), Fault> {
+    let id = TenantId::PLATFORM;
+    if identity::tenant(tx, id).await?.is_none() {
+        let platform = Tenant { id, display_name: "Platform".to_owned(), currency: Currency::USD };
+        identity::add_tenant(tx, &platform).await?;
+    }
+    Ok(())
 }

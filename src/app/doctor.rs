@@ -21,7 +21,10 @@ pub struct Finding {
 /// Looks at a set-up for `bursar serve`, or, without a configuration, for `bursar dev`.
 pub async fn examine(config: Option<&Config>) -> Vec<Finding> {
     match config {
-        None => vec![postgres_binaries().await],
+        None => vec![
+            postgres_binaries().await,
+            found("database_url", true, "not set: only what `bursar dev` needs was looked at"),
+        ],
         Some(config) => {
             let mut findings = vec![schema(config).await];
             if let Ok(store) = settings(config) {

@@ -7,7 +7,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    budget::{Engine, Lanes, owed, reaper},
+    budget::{Engine, Lanes, months, owed, reaper},
     call::{
         Broker,
         replay::{self, Requests},
@@ -23,7 +23,10 @@ use crate::{
     telemetry::Metrics,
     transport::{
         grpc::{self, Doors, state::Services},
-        http::{self, Health},
+        http::{
+            self, Health,
+            openai::{Door, Hosts},
+        },
     },
     vault::Vault,
 };
@@ -93,17 +96,18 @@ impl Running {
         let mut duties = JoinSet::new();
         duties.spawn(reaper::run(store.clone(), clock.clone(), services.engine.clone()));
         duties.spawn(owed::run(store.clone(), clock.clone(), services.engine.clone()));
+        duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
         duties.spawn(rollup::run(store.clone(), clock.clone()));
-        let requests = Requests::new(store.clone(), clock.clone(), vault);
+        let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
         let calls = Tasks::default();
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, vault), (&calls, stops), &health).await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -184,7 +188,7 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests): (&Services, Requests),
+    (services, requests, vault): (&Services, Requests, Option<Vault>),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -205,6 +209,8 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
+        vault,
+        question_time: Duration::from_secs(config.question_seconds.into()),
     };
     let parts = Doors {
         services: services.clone(),
@@ -214,9 +220,10 @@ async fn open_doors(
         body_mib_in_flight: config.body_mib_in_flight,
         draining: draining.clone(),
     };
+    let door = Door::new(&parts, Hosts::new(&config.http_hosts, http.ip()));
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
-    doors.spawn(http::serve((health.clone(), metrics), http_listener, stop.clone()));
+    doors.spawn(http::serve((health.clone(), metrics, door), http_listener, stop.clone()));
     Ok((doors, grpc, http))
 }
 

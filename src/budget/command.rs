@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::decide::{Ask, Denial, Grant};
@@ -71,6 +72,8 @@ pub enum Verdict {
     Short(LimitStatus),
     /// A limit's window is over or it was closed: look again which limits apply.
     Closed(LimitKey),
+    /// It came after its own last instant.
+    Late,
 }
 
 /// What came of the end of a hold.
@@ -82,6 +85,8 @@ pub enum Ended {
         booking: Booking,
         /// The hold's limits, just after.
         limits: Vec<Limit>,
+        /// When, by Postgres' time.
+        at: Timestamp,
     },
     /// Somebody else resolved it before: the reaper, or this same request earlier.
     AlreadyResolved,
@@ -209,8 +214,8 @@ impl Order {
             need: Need { calls, money, tokens },
             limits: grant.limits.clone(),
             reserved_by_host: self.by_host,
-            incurred_at: jiff::Timestamp::UNIX_EPOCH,
-            expires_at: jiff::Timestamp::UNIX_EPOCH,
+            incurred_at: Timestamp::UNIX_EPOCH,
+            expires_at: Timestamp::UNIX_EPOCH,
         })
     }
 }

@@ -33,6 +33,9 @@ pub struct Ask {
     pub reserve: Option<Reserve>,
     /// What the envelopes keep that it stands in: never this call's to use.
     pub kept: Vec<Reserve>,
+    /// Postgres' time after which it is not taken any more: by then somebody else may do
+    /// what it is for. None: it may always be.
+    pub not_after: Option<Timestamp>,
 }
 
 /// What was granted of an ask.
@@ -59,6 +62,8 @@ pub enum Denial {
     Short(LimitStatus),
     /// A limit's window is over, or it was closed.
     Closed(LimitKey),
+    /// Its time is over.
+    Late,
     /// A limit is not known here.
     Unknown,
 }
@@ -67,12 +72,16 @@ pub enum Denial {
 /// fits, whole or clamped, within what the envelope does not keep for its landing; else
 /// the landing.
 ///
-/// Without `now` the windows are left to whoever writes the result.
+/// Without `now` the windows, and whether it is late, are left to whoever writes the
+/// result.
 pub fn hold(book: &mut Book, ask: &Ask, now: Option<Timestamp>) -> Result<Grant, Denial> {
     let limits = ask.limits.iter().map(|key| book.get(key).ok_or(Denial::Unknown));
     let limits = limits.collect::<Result<Vec<_>, _>>()?;
     if let Some(closed) = now.and_then(|now| limits.iter().find(|it| !it.is_open(now))) {
         return Err(Denial::Closed(closed.key));
+    }
+    if now.zip(ask.not_after).is_some_and(|(now, last)| now > last) {
+        return Err(Denial::Late);
     }
     if let Some(short) = short_of_calls(&limits, ask) {
         return Err(Denial::Short(short));
@@ -138,7 +147,8 @@ fn short_of(limits: &[&Limit], ask: &Ask) -> Denial {
         return Denial::Short(LimitStatus::from(calls));
     }
     let Some(offer) = ask.offers.last() else { return Denial::Unknown };
-    let room = |it: &Limit| room_for(it, offer, ask.kept.iter());
+    let withheld = ask.reserve.iter().filter(|it| it.is_withheld);
+    let room = |it: &Limit| room_for(it, offer, ask.kept.iter().chain(withheld.clone()));
     let money = tightest(limits, LimitKind::Money, room);
     let tokens = tightest(limits, LimitKind::Tokens, room);
     let left = Room { money: money.map(room), tokens: tokens.map(room) };

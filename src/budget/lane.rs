@@ -11,18 +11,18 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 
 use super::{
-    command::{Command, Decided, EndCommand, Ended, Error, Held, HoldCommand, Verdict},
-    decide::{Book, Denial},
+    answers::{answer_end, answer_hold, fail},
+    command::Command,
+    decide::Book,
     owed::Owed,
     plan::{Plan, keys, plan},
+    siding::Siding,
     uncertain::{Uncertain, hold_ids, tenant, written},
 };
 use crate::{
     clock::Clock,
     config::LaneTenants,
     domain::{
-        entry::{EntryKind, Truth},
-        hold::Hold,
         ids::TenantId,
         limit::{Limit, LimitKey},
     },
@@ -54,6 +54,8 @@ pub struct Lane {
     /// Limits as last written or read, for compare-and-set. Never refused from.
     known: BTreeMap<LimitKey, Limit>,
     owed: Arc<Owed>,
+    /// For tenants that somebody keeps waiting; none: this lane is one.
+    siding: Option<Siding>,
 }
 
 impl Lane {
@@ -62,9 +64,10 @@ impl Lane {
         connection: LaneConnection,
         (ends, holds): (mpsc::Receiver<Command>, mpsc::Receiver<Command>),
         tenants: LaneTenants,
-        owed: Arc<Owed>,
+        (owed, siding): (Arc<Owed>, Option<Siding>),
     ) -> Self {
-        Self { clock, connection, ends, holds, tenants, known: BTreeMap::new(), owed }
+        let known = BTreeMap::new();
+        Self { clock, connection, ends, holds, tenants, known, owed, siding }
     }
 
     /// Works until nobody can send any more and all is answered.
@@ -100,13 +103,17 @@ impl Lane {
             }
         }
         commands.retain(|it| !it.is_abandoned());
-        Some(commands)
+        let now = self.clock.monotonic();
+        Some(match &mut self.siding {
+            Some(it) => it.divert(commands, now),
+            None => commands,
+        })
     }
 
-    /// Carries a batch out and answers it. Returns what has to follow: the halves
-    /// of a batch that fails on some command's data, or the end of holds that
-    /// nobody waits for any more.
-    async fn process(&mut self, commands: Vec<Command>) -> Vec<Vec<Command>> {
+    /// Carries a batch out and answers it. Returns what has to follow: the parts
+    /// of a batch that fails on some command's data or waits for somebody's lock, or the
+    /// end of holds that nobody waits for any more.
+    async fn process(&mut self, mut commands: Vec<Command>) -> Vec<Vec<Command>> {
         let begun = self.clock.monotonic();
         let mut uncertain = Vec::new();
         let mut tries = 0;
@@ -125,6 +132,12 @@ impl Lane {
             }
             if !unreachable && !error.is_retryable() && commands.len() > 1 {
                 return halves(commands);
+            }
+            if error.is_blocked() {
+                commands = match self.part(commands, uncertain.is_empty()) {
+                    Ok(parts) => return parts,
+                    Err(it) => it,
+                };
             }
             let tried_for = self.clock.monotonic().saturating_duration_since(begun);
             let enough = tries >= TRIES_MAX || tried_for >= TRIED_FOR_MAX;
@@ -159,6 +172,7 @@ impl Lane {
                         uncertain.push(plan);
                         return Err(it);
                     }
+                    Err(it) if it.is_blocked() => return Err(it),
                     // Whatever it was, nothing took effect, and what was remembered
                     // may be to blame: that a hold is gone shows in many ways.
                     Err(_) => {}
@@ -232,14 +246,35 @@ impl Lane {
         }
     }
 
+    /// What to do with a batch that waited for a lock in vain: each tenant is tried alone,
+    /// and who is still in the way goes aside. The commands again, if there is no way but
+    /// to wait.
+    fn part(
+        &mut self,
+        commands: Vec<Command>,
+        is_certain: bool,
+    ) -> Result<Vec<Vec<Command>>, Vec<Command>> {
+        let first = commands.first().map(tenant);
+        if commands.iter().any(|it| Some(tenant(it)) != first) {
+            return Ok(of_one_tenant_each(commands));
+        }
+        let now = self.clock.monotonic();
+        let Some(siding) = self.siding.as_mut().filter(|_| is_certain) else {
+            return Err(commands);
+        };
+        let left = siding.put(commands, now);
+        if left.is_empty() { Ok(Vec::new()) } else { Err(left) }
+    }
+
     /// Keeps what is known of a batch that could not be written: the truth of calls, and
     /// which holds nobody will use, should they turn out to be taken.
     fn owe(&self, commands: &[Command], may_be_taken: bool) {
+        let now = self.clock.monotonic();
         for command in commands {
             match command {
                 Command::End(it) => self.owed.end(&it.hold, it.kind, it.truth),
                 Command::Hold(it) if may_be_taken => {
-                    self.owed.unwanted(it.order.parties.tenant, it.order.id);
+                    self.owed.unwanted(it.order.parties.tenant, it.order.id, now);
                 }
                 Command::Hold(_) => {}
             }
@@ -263,84 +298,11 @@ impl Lane {
         let mut orphans = Vec::new();
         for (command, decided) in commands.into_iter().zip(&plan.decided) {
             match command {
-                Command::End(it) => answer_end(*it, decided, plan),
+                Command::End(it) => answer_end(*it, decided, plan, at),
                 Command::Hold(it) => orphans.extend(answer_hold(*it, decided, plan, at)),
             }
         }
         if orphans.is_empty() { Vec::new() } else { vec![orphans] }
-    }
-}
-
-/// Answers an order. Returns the end of a hold that nobody waits for any more:
-/// nothing was dispatched, so it is given back.
-fn answer_hold(
-    command: HoldCommand,
-    decided: &Decided,
-    plan: &Plan,
-    at: Option<Timestamp>,
-) -> Option<Command> {
-    let verdict = match (decided, command.slot) {
-        (Decided::Take(hold, grant), Some(slot)) => {
-            let taken_at = at.unwrap_or_default();
-            let expires_at = taken_at.checked_add(command.order.ttl).unwrap_or_default();
-            let hold = Hold { incurred_at: taken_at, expires_at, ..hold.as_ref().clone() };
-            Ok(Verdict::Held(Box::new(Held {
-                limits: plan.limits_after(&hold),
-                hold,
-                offer: grant.offer,
-                answer_tokens: grant.answer_tokens,
-                clamped_by: grant.clamped_by,
-                is_landing: grant.is_landing,
-                slot,
-            })))
-        }
-        (Decided::Deny(Denial::Short(it)), _) => Ok(Verdict::Short(*it)),
-        (Decided::Deny(Denial::Closed(it)), _) => Ok(Verdict::Closed(*it)),
-        // It came and went before anybody heard of it.
-        (Decided::Gone, _) => Err(Error::Store(store::Error::Stale)),
-        (_, _) => Err(Error::LimitMissing),
-    };
-    match command.reply.send(verdict) {
-        Err(Ok(Verdict::Held(held))) => Some(void(*held)),
-        Err(_) | Ok(()) => None,
-    }
-}
-
-fn answer_end(command: EndCommand, decided: &Decided, plan: &Plan) {
-    let answer = match decided {
-        Decided::End(booking) => {
-            Ok(Ended::Booked { booking: *booking, limits: plan.limits_after(&command.hold) })
-        }
-        Decided::Gone => Ok(Ended::AlreadyResolved),
-        Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
-    };
-    if let Some(reply) = command.reply {
-        // Whoever asked may be gone; the entry is written all the same.
-        let _ = reply.send(answer);
-    }
-}
-
-fn void(held: Held) -> Command {
-    Command::End(Box::new(EndCommand {
-        hold: held.hold,
-        kind: EntryKind::Void,
-        truth: Truth::nothing(None),
-        reply: None,
-        _slot: Some(held.slot),
-    }))
-}
-
-fn fail(commands: Vec<Command>, error: store::Error) {
-    let text = error.to_string();
-    tracing::warn!(
-        commands = commands.len(),
-        error = text,
-        "a batch of holds and settlements failed"
-    );
-    let mut first = Some(error);
-    for command in commands {
-        let error = first.take().unwrap_or_else(|| store::Error::Retry("batch".to_owned()));
-        command.fail(Error::Store(error));
     }
 }
 

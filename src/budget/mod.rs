@@ -1,15 +1,19 @@
 //! The budget engine: holds, settlements and expiry. The sole writer of limits,
 //! holds and entries.
 
+mod answers;
 pub mod command;
 pub mod decide;
+pub mod extension;
 pub mod lane;
 pub mod late;
+pub mod months;
 pub mod offer;
 pub mod owed;
 mod plan;
 pub mod reaper;
 pub mod reserve;
+mod siding;
 mod uncertain;
 pub mod windows;
 
@@ -24,6 +28,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use command::{Command, EndCommand, HoldCommand};
 pub use command::{Ended, Error, Held, Order, Slot, Verdict};
 pub use lane::Lane;
+use siding::Siding;
 
 use crate::{
     clock::Clock,
@@ -84,12 +89,13 @@ impl Lanes {
 // === impl Engine ===
 
 impl Engine {
-    /// The engine and its lanes, which somebody has to run. A tenant always has the
-    /// same lane.
+    /// The engine and its lanes, each with its siding, which somebody has to run. A tenant
+    /// always has the same lane.
     pub fn new(store: &Store, clock: &Clock, lanes: Lanes) -> (Self, Vec<Lane>) {
         let owed = Arc::new(owed::Owed::default());
         let (doors, lanes): (Vec<_>, Vec<_>) =
             (0..lanes.count.max(1)).map(|_| lane(store, clock, (lanes.tenants, &owed))).unzip();
+        let lanes = lanes.into_iter().flatten().collect();
         (Self { lanes: doors.into(), tenants: Arc::default(), owed }, lanes)
     }
 
@@ -148,12 +154,17 @@ fn lane(
     store: &Store,
     clock: &Clock,
     (tenants, owed): (LaneTenants, &Arc<owed::Owed>),
-) -> (Door, Lane) {
-    // Room for every slot, so that whoever has one never waits to send.
-    let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
-    let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
+) -> (Door, [Lane; 2]) {
+    let lane = |siding: Option<Siding>| {
+        // Room for every slot, so that whoever has one never waits to send.
+        let (holds, holds_queue) = mpsc::channel(LANE_CALLS_MAX);
+        let (ends, ends_queue) = mpsc::channel(LANE_CALLS_MAX + LANE_SPARE);
+        let connection = LaneConnection::new(store.clone());
+        let (queues, rest) = ((ends_queue, holds_queue), (Arc::clone(owed), siding));
+        (ends, holds, Lane::new(clock.clone(), connection, queues, tenants, rest))
+    };
+    let (ends, holds, siding) = lane(None);
+    let (ends, holds, lane) = lane(Some(Siding::new(ends, holds)));
     let door = Door { holds, ends, calls: Arc::new(Semaphore::new(LANE_CALLS_MAX)) };
-    let connection = LaneConnection::new(store.clone());
-    let owed = Arc::clone(owed);
-    (door, Lane::new(clock.clone(), connection, (ends_queue, holds_queue), tenants, owed))
+    (door, [lane, siding])
 }

@@ -96,9 +96,13 @@ impl Offer {
         if over(fit.tokens, room.tokens) { Some(LimitKind::Tokens) } else { Some(LimitKind::Money) }
     }
 
-    /// The bound of its cost with so many tokens of answer, in nano-units.
+    /// The bound of its cost with so many tokens of answer, in nano-units; of a fixed one
+    /// that is not known, and nothing.
     pub(super) fn bound_for(&self, answer: u64) -> i64 {
-        self.at(answer).map_or(i64::MAX, |it| it.money.nanos())
+        match self.size {
+            Size::Fixed { .. } => 0,
+            Size::Clampable { .. } => self.at(answer).map_or(i64::MAX, |it| it.money.nanos()),
+        }
     }
 
     /// The need for so many tokens of answer.

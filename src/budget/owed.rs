@@ -6,7 +6,7 @@
 use std::{
     collections::VecDeque,
     sync::{Mutex, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use super::{Ended, Engine, Error, late};
@@ -27,6 +27,10 @@ const OWED_MAX: usize = 16_384;
 /// Tried at once: a lane makes few batches of them.
 const AT_ONCE: usize = 256;
 
+/// How long a write whose connection broke may go on: longer than any of Postgres' own
+/// timeouts for it.
+const UNKNOWN_MAX: Duration = Duration::from_mins(1);
+
 /// Between two looks.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -35,8 +39,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 enum Debt {
     /// The end of a hold.
     End(Box<Hold>, EntryKind, Truth),
-    /// A hold that nobody uses, if it was taken at all.
-    Unwanted(TenantId, HoldId),
+    /// A hold that nobody uses, if it was taken at all, and until when that may show.
+    Unwanted(TenantId, HoldId, Instant),
 }
 
 /// All that is owed, oldest first.
@@ -54,9 +58,10 @@ impl Owed {
         }
     }
 
-    /// Keeps that a hold is of no use.
-    pub(super) fn unwanted(&self, tenant: TenantId, id: HoldId) {
-        self.keep(Debt::Unwanted(tenant, id));
+    /// Keeps that a hold is of no use, as of `now`.
+    pub(super) fn unwanted(&self, tenant: TenantId, id: HoldId, now: Instant) {
+        let until = now.checked_add(UNKNOWN_MAX).unwrap_or(now);
+        self.keep(Debt::Unwanted(tenant, id, until));
     }
 
     fn keep(&self, debt: Debt) {
@@ -103,45 +108,53 @@ pub async fn run(store: Store, clock: Clock, engine: Engine) {
     }
 }
 
-/// Books all that is owed; returns how much that was. What fails stays owed.
+/// Books all that is owed; returns how much that was. What fails stays owed, and so does
+/// what may still turn out to be.
 pub async fn pay(store: &Store, clock: &Clock, engine: &Engine) -> Result<usize, Error> {
     let mut paid = 0;
-    loop {
+    let mut unseen = engine.owed.len();
+    while unseen > 0 {
         let debts = engine.owed.take();
         if debts.is_empty() {
-            return Ok(paid);
+            break;
         }
+        unseen = unseen.saturating_sub(debts.len());
         let each = debts.into_iter().map(|it| pay_one((store, clock, engine), it));
         for result in futures_util::future::join_all(each).await {
-            result?;
-            paid += 1;
+            paid += usize::from(result?);
         }
     }
+    Ok(paid)
 }
 
-/// Books one. A lane that cannot write the end of a hold keeps it as owed by itself.
+/// Books one; false: there is nothing to book yet. A lane that cannot write the end of a
+/// hold keeps it as owed by itself.
 async fn pay_one(
     (store, clock, engine): (&Store, &Clock, &Engine),
     debt: Debt,
-) -> Result<(), Error> {
+) -> Result<bool, Error> {
     let (hold, kind, truth) = match debt {
         Debt::End(hold, kind, truth) => (hold, kind, truth),
-        Debt::Unwanted(tenant, id) => match find(store, tenant, id).await {
+        Debt::Unwanted(tenant, id, until) => match find(store, tenant, id).await {
             Ok(Some(hold)) => (Box::new(hold), EntryKind::Void, Truth::nothing(None)),
-            Ok(None) => return Ok(()),
+            Ok(None) if clock.monotonic() >= until => return Ok(false),
+            Ok(None) => {
+                engine.owed.keep(Debt::Unwanted(tenant, id, until));
+                return Ok(false);
+            }
             Err(it) => {
-                engine.owed.unwanted(tenant, id);
+                engine.owed.keep(Debt::Unwanted(tenant, id, until));
                 return Err(it.into());
             }
         },
     };
     let key = (hold.parties.tenant, hold.id);
     match engine.end((*hold).clone(), kind, truth, None).await? {
-        Ended::Booked { .. } => Ok(()),
+        Ended::Booked { .. } => Ok(true),
         // By this very settlement, whose answer was lost, or by the reaper: then the
         // truth corrects it.
         Ended::AlreadyResolved => match late::settle(store, clock, key, &truth).await {
-            Ok(_) => Ok(()),
+            Ok(_) => Ok(true),
             Err(it) => {
                 engine.owed.end(&hold, kind, truth);
                 Err(it.into())

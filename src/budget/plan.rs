@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    command::{Command, Decided},
+    command::{Command, Decided, Order},
     decide::{self, Book, Denial},
 };
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
         limit::{Limit, LimitKey},
     },
     store::{
-        batch::{Batch, Move},
+        batch::{Batch, Move, NewHold},
         lane::Open,
     },
 };
@@ -88,7 +88,9 @@ impl Plan {
         for (command, decided) in commands.iter().zip(&self.decided) {
             match (command, decided) {
                 (Command::Hold(it), Decided::Take(hold, _)) => {
-                    batch.holds.push((hold, it.order.ttl));
+                    let Order { ttl, ask, .. } = &it.order;
+                    let not_after = ask.not_after;
+                    batch.holds.push(NewHold { hold, ttl: *ttl, not_after });
                 }
                 (Command::End(it), Decided::End(booking)) => {
                     let resolution =

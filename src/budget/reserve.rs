@@ -20,6 +20,8 @@ pub struct Reserve {
     pub tokens: u64,
     /// A tool must be called, so the call cannot be one that concludes.
     pub tool_required: bool,
+    /// A person is asked for more first, so no call may be the landing yet.
+    pub is_withheld: bool,
 }
 
 /// What a call is that is made out of the reserve.
@@ -35,7 +37,7 @@ impl Reserve {
     /// What an envelope keeps whose calls may end in a landing.
     pub fn of(envelope: EnvelopeId, landing: &Landing) -> Self {
         let tokens = u64::try_from(landing.tokens).unwrap_or(0);
-        Self { envelope, money: landing.reserve, tokens, tool_required: false }
+        Self { envelope, money: landing.reserve, tokens, tool_required: false, is_withheld: false }
     }
 
     /// Whether this is one of the envelope's own limits.
@@ -59,7 +61,7 @@ impl Reserve {
     pub(super) fn last(&self, limits: &[&Limit], calls: i64) -> Option<Last> {
         let own = 1_i64.saturating_sub(calls);
         let is_first = self.calls(limits).is_some_and(|it| it.settled == own && it.held == 0);
-        match (is_first, self.tool_required) {
+        match (is_first, self.tool_required || self.is_withheld) {
             (true, _) => Some(Last::First),
             (false, false) => Some(Last::Landing),
             (false, true) => None,

@@ -132,6 +132,7 @@ impl Collector {
             attempt: past.attempt(),
             envelope: admitted.standing.envelope.life.id,
             max_tokens: *answer_tokens,
+            model: way.shown(admitted.standing.grant.reveal_model).to_owned(),
         };
         if request.sink.send(started).await.is_err() {
             return Some(Cut::ClientGone);

@@ -91,8 +91,9 @@ fn log(attempt: &Attempt, why: Why) {
 fn ways_after(settled: &Settled, why: Why, now: Instant) -> Vec<Way> {
     let Attempt { way, others, past, .. } = &settled.attempt;
     let attempt = past.attempt();
-    // Where a settlement could not be booked, no second hold is put beside the first.
-    if attempt >= ATTEMPTS_MAX || settled.pending {
+    // Where a settlement could not be booked, no second hold is put beside the first; and
+    // where the reaper was first, the call may be another's by now.
+    if attempt >= ATTEMPTS_MAX || settled.booked_at.is_none() {
         return Vec::new();
     }
     let is_there = |it: &Way| it.model.backend == way.model.backend;

@@ -1,8 +1,8 @@
 //! What would be chosen and held for a request, without spending anything.
 
-use std::time::Duration;
+use std::{mem, time::Duration};
 
-use super::{Broker, End, Request, admission, hold, route};
+use super::{Broker, End, Request, admission, extension, hold, route};
 use crate::{
     budget::{
         decide::{self, Book, Denial},
@@ -23,7 +23,8 @@ const REJECTED_MAX: usize = 100;
 /// What would become of a request.
 #[derive(Debug, Clone)]
 pub struct Explained {
-    /// Complete: it would be asked. Exhausted or refused: it would not.
+    /// Complete: it would be asked. Exhausted or refused: it would not. Input required: a
+    /// person would be asked for more first.
     pub outcome: Outcome,
     /// Most wanted first.
     pub candidates: Vec<Candidate>,
@@ -91,11 +92,12 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
         is_landing: false,
         refusal: Some(Refusal::NoModel),
     };
-    let routed = match route::choose(broker, admitted).await {
+    let mut routed = match route::choose(broker, admitted).await {
         Ok(it) => it,
         Err(End::Reply(it)) if it.refusal == Some(Refusal::NoModel) => return Ok(nobody),
         Err(it) => return Err(it),
     };
+    let may_ask = mem::take(&mut routed.admitted.may_ask) && broker.vault.is_some();
     let ask = hold::order(&routed, Duration::ZERO).ask;
     let mut book: Book = standing.limits.iter().map(|it| (it.key, it.clone())).collect();
     let mut candidates: Vec<Candidate> = routed.ways.iter().map(candidate).collect();
@@ -112,8 +114,21 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
             let over = envelope::seconds(&standing.envelope, standing.now);
             (Outcome::Exhausted, Some(over), false)
         }
-        Err(Denial::Unknown) => return Err(Fault::Internal.into()),
+        Err(Denial::Late | Denial::Unknown) => return Err(Fault::Internal.into()),
     };
+    let is_over = is_landing || outcome == Outcome::Exhausted;
+    if may_ask && is_over && extension::offer(&mut routed).is_some() {
+        for it in &mut candidates {
+            it.is_chosen = false;
+        }
+        return Ok(Explained {
+            outcome: Outcome::InputRequired,
+            candidates,
+            limit,
+            refusal: None,
+            ..nobody
+        });
+    }
     Ok(Explained { outcome, candidates, limit, is_landing, refusal: None, ..nobody })
 }
 

@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{
     Broker, End, Request,
     admission::Admitted,
     deadline::Deadline,
+    extension,
     past::Past,
     reply::Reply,
     route::{Routed, Way},
@@ -26,12 +29,18 @@ use crate::{
 /// for a settlement that has to be tried again.
 const GRACE: Duration = Duration::from_mins(1);
 
-/// How often the limits are looked up again because a window ended meanwhile.
-const WINDOWS_MAX: usize = 3;
+/// How often the limits are looked up again because a window ended meanwhile, or because
+/// nobody can be asked for more.
+const LOOKS_MAX: usize = 4;
 
 /// How long a later attempt waits for its hold: between two attempts the tables say
 /// nothing of a call, and must not do so for as long as a dead one is given.
 const AGAIN: Duration = Duration::from_secs(20);
+
+/// How long after the booking of one attempt the next one may be held for, by Postgres'
+/// time: half of what makes a silent call a dead one. A process that was stopped in between
+/// finds it too late, for another may have made the call by then.
+const AGAIN_MAX: Duration = Duration::from_secs(30);
 
 /// A call with a hold: it may be made.
 pub(super) struct HeldCall {
@@ -90,19 +99,23 @@ fn held_call(routed: Routed, held: Held, deadline: Deadline) -> Result<HeldCall,
 }
 
 async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadline), End> {
-    for _ in 0..WINDOWS_MAX {
+    for _ in 0..LOOKS_MAX {
         let now = broker.clock.monotonic();
         let Some(deadline) = Deadline::of(&routed.admitted, now) else {
-            return Err(out_of_time(&routed.admitted));
+            out_of_time(broker, routed).await?;
+            continue;
         };
         let ttl = deadline.at.saturating_duration_since(now).saturating_add(GRACE);
-        match broker.engine.hold(order(routed, ttl)).await.map_err(Fault::from)? {
+        let mut order = order(routed, ttl);
+        order.ask.not_after = not_after(routed, deadline);
+        match broker.engine.hold(order).await.map_err(Fault::from)? {
             Verdict::Held(held) => return Ok((*held, deadline)),
-            Verdict::Short(limit) => return Err(exhausted(&routed.admitted, limit, None)),
+            Verdict::Late => return Err(late(&routed.admitted)),
+            Verdict::Short(limit) => ends_at(broker, routed, (limit, None)).await?,
             Verdict::Closed(key) => {
                 routed.admitted.look_again(broker).await?;
                 if ended(&routed.admitted.standing, key) {
-                    return Err(out_of_time(&routed.admitted));
+                    out_of_time(broker, routed).await?;
                 }
             }
         }
@@ -122,20 +135,32 @@ pub(super) fn order(routed: &Routed, ttl: Duration) -> Order {
             calls: i64::from(!routed.past.is_counted()),
             offers: routed.ways.iter().map(|it| it.offer.clone()).collect(),
             limits: standing.limits.iter().map(|it| it.key).collect(),
-            reserve: reserve(request, standing),
+            reserve: reserve(request, standing).map(|it| {
+                let is_withheld = extension::is_first(routed) && routed.admitted.may_ask;
+                Reserve { is_withheld, ..it }
+            }),
             kept: standing.kept(),
+            not_after: None,
         },
         ttl,
         by_host: false,
     }
 }
 
+/// The last instant, by Postgres' time, at which the attempt may be held for. Its request
+/// is this call's until the deadline and a while after, and between two attempts for less.
+fn not_after(routed: &Routed, deadline: Deadline) -> Option<Timestamp> {
+    let Admitted { standing, seen_at, .. } = &routed.admitted;
+    let left = deadline.at.saturating_duration_since(*seen_at);
+    let end = standing.now.checked_add(left).ok()?;
+    let again = routed.past.booked_at().and_then(|it| it.checked_add(AGAIN_MAX).ok());
+    Some(again.map_or(end, |it| it.min(end)))
+}
+
 /// What the envelope keeps back so that a sub-agent can conclude.
 fn reserve(request: &Request, standing: &Standing) -> Option<Reserve> {
-    let envelope = &standing.envelope;
     let tool_required = request.sampling.params.tool_choice == Some(ToolChoice::Required);
-    let reserve = Reserve::of(envelope.life.id, &envelope.allowance.landing?);
-    Some(Reserve { tool_required, ..reserve })
+    Some(Reserve { tool_required, ..standing.reserve()? })
 }
 
 /// Whether the limit that was closed is the envelope's own, for good.
@@ -144,7 +169,27 @@ fn ended(standing: &Standing, key: LimitKey) -> bool {
     standing.limits.iter().find(own).is_some_and(|it| !it.is_open(standing.now))
 }
 
-fn out_of_time(admitted: &Admitted) -> End {
+async fn out_of_time(broker: &Broker, routed: &mut Routed) -> Result<(), End> {
+    let Standing { envelope, now, .. } = &routed.admitted.standing;
+    let limit = seconds(envelope, *now);
+    ends_at(broker, routed, (limit, Some(Cut::Deadline))).await
+}
+
+/// The end at a limit: a question where somebody may be asked for more, else EXHAUSTED.
+/// Where nobody can be asked after all the call goes on, and may still be the landing.
+async fn ends_at(
+    broker: &Broker,
+    routed: &mut Routed,
+    (limit, cut): (LimitStatus, Option<Cut>),
+) -> Result<(), End> {
+    if extension::ask(broker, routed, &limit).await? {
+        return Ok(());
+    }
+    Err(exhausted(&routed.admitted, limit, cut))
+}
+
+/// It came after its own last instant: the request is this call's no longer.
+fn late(admitted: &Admitted) -> End {
     let Standing { envelope, now, .. } = &admitted.standing;
     exhausted(admitted, seconds(envelope, *now), Some(Cut::Deadline))
 }

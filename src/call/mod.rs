@@ -7,6 +7,7 @@ mod attempts;
 mod deadline;
 mod ending;
 pub mod explain;
+mod extension;
 mod hold;
 mod meta;
 mod past;
@@ -20,7 +21,7 @@ mod truth;
 mod warnings;
 mod watch;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -33,9 +34,11 @@ use crate::{
     identity::HostCaller,
     store::Store,
     telemetry::{Ended, Metrics},
+    vault::Vault,
 };
 
 use attempts::Next;
+pub use extension::{Body, Question};
 pub use reply::{Charge, MessageResult, Reply, Routed};
 pub use watch::{Progress, Sink};
 
@@ -58,6 +61,10 @@ pub struct Broker {
     pub metrics: Metrics,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
+    /// Seals questions to users. Without it nobody is asked.
+    pub vault: Option<Vault>,
+    /// How long such a question may be answered.
+    pub question_time: Duration,
 }
 
 /// Who asks, how long they wait, and where the answer goes while it comes.
@@ -67,6 +74,8 @@ pub struct Request {
     pub caller: HostCaller,
     /// What it asks.
     pub sampling: SamplingRequest,
+    /// Aliases that the caller's key narrows the grant to; none: all that it allows.
+    pub models: Vec<String>,
     /// Fresh, and known before anything is held: whoever repeats the request finds
     /// by it what became of the call.
     pub call: CallId,
@@ -76,6 +85,9 @@ pub struct Request {
     pub gone: CancellationToken,
     /// Gets the answer while it comes.
     pub sink: Sink,
+    /// What makes it the same request when it comes again with a user's answer; none
+    /// where no answer comes or could come.
+    pub body: Option<Body>,
 }
 
 /// How a call ends before its last stage.
@@ -90,7 +102,8 @@ enum End {
 /// Samples once, inside the envelope.
 pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
     let began = broker.clock.monotonic();
-    let reply = match story(broker, request).await {
+    // Of its own size on the heap, and not as often as it is passed on.
+    let reply = match Box::pin(story(broker, request)).await {
         Ok(reply) => Ok(reply),
         Err(End::Reply(reply)) => Ok(*reply),
         Err(End::Fault(fault)) => Err(fault),
@@ -101,8 +114,12 @@ pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
 }
 
 async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
+    // Does it bring the answer to a question of ours?
+    let (request, answer) = extension::open(broker, request)?;
     // Is it allowed, and what does it stand on?
     let admitted = admission::admit(broker, request, Made::Kept).await?;
+    // Has a person given it more?
+    let admitted = extension::give(broker, admitted, answer).await?;
     // Which models may take it, and in which order?
     let mut routed = route::choose(broker, admitted).await?;
     loop {

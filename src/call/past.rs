@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::{Request, ending::backend_failed, settlement::Settled};
 use crate::{
     backend::{self, Cause},
@@ -26,6 +28,8 @@ pub(super) struct Failed {
     bill: Bill,
     /// The call is booked with it as a call.
     is_counted: bool,
+    /// When it was booked, by Postgres' time.
+    booked_at: Option<Timestamp>,
 }
 
 /// Why an attempt failed.
@@ -60,6 +64,11 @@ impl Past {
     /// its attempts.
     pub(super) fn is_counted(&self) -> bool {
         self.0.iter().any(|it| it.is_counted)
+    }
+
+    /// When the last of them was booked, by Postgres' time.
+    pub(super) fn booked_at(&self) -> Option<Timestamp> {
+        self.0.last()?.booked_at
     }
 
     pub(super) fn push(&mut self, failed: Failed) {
@@ -111,6 +120,7 @@ impl Failed {
             why,
             bill: Bill::of(settled),
             is_counted: settled.booking.calls > 0,
+            booked_at: settled.booked_at,
         }
     }
 }

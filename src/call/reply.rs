@@ -3,6 +3,7 @@
 use super::{
     End, Request,
     ending::{Ending, Responsible, ending},
+    extension::Question,
     hold::Attempt,
     meta::meta,
     past::{Bill, Why},
@@ -52,6 +53,8 @@ pub struct Reply {
     pub refusal: Option<Refusal>,
     /// It was the envelope's last call, which was told to conclude.
     pub is_landing: bool,
+    /// A person is asked first; nothing was held.
+    pub question: Option<Box<Question>>,
 }
 
 /// A `CreateMessageResult` of MCP.
@@ -111,6 +114,7 @@ impl Reply {
             call: None,
             refusal: Some(refusal),
             is_landing: false,
+            question: None,
         }
     }
 
@@ -164,8 +168,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let meta =
         meta((ending.outcome, ending.cut, attempt.is_landing), (life.id, limit.as_ref()), &left);
     let stop_reason = stop_reason(&ending, &answer);
-    let model = &attempt.way.model;
-    let shown = if standing.grant.reveal_model { &model.vendor_model } else { &model.alias };
+    let shown = attempt.way.shown(standing.grant.reveal_model).to_owned();
     let warnings = warnings(&attempt, &ending, (truth.certainty, pending), &bill);
     let request = &attempt.admitted.request;
     Ok(Reply {
@@ -174,7 +177,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         limit,
         result: Some(MessageResult {
             content: content(&request.sampling, &mut answer),
-            model: shown.clone(),
+            model: shown,
             stop_reason,
             meta,
         }),
@@ -186,6 +189,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         warnings,
         refusal: None,
         is_landing: attempt.is_landing,
+        question: None,
         route: Some(route(attempt)),
     })
 }

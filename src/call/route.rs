@@ -53,6 +53,13 @@ pub(super) struct Way {
     pub(super) rests_until: Option<Instant>,
 }
 
+impl Way {
+    /// What the server may call the model.
+    pub(super) fn shown(&self, reveal_model: bool) -> &str {
+        if reveal_model { &self.model.vendor_model } else { &self.model.alias }
+    }
+}
+
 pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed, End> {
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;
@@ -147,7 +154,7 @@ fn way(
     let size = Size::Clampable {
         prompt_tokens,
         prompt_pico_usd: prices.prompt_ceiling(prompt_tokens),
-        answer_price: prices.dearest_answer_token(),
+        answer_price: prices.dearest_answer_token(prompt_tokens),
         answer_tokens,
     };
     Some(Way {

@@ -32,6 +32,9 @@ pub(super) struct Settled {
     pub(super) booking: Booking,
     /// Every limit of the call, as last seen.
     pub(super) limits: Vec<Limit>,
+    /// When it was booked, by Postgres' time; none when that is still to come, or when the
+    /// reaper was first.
+    pub(super) booked_at: Option<Timestamp>,
     /// Set when the booking is still to come.
     pub(super) pending: bool,
     /// When it ended.
@@ -53,10 +56,10 @@ pub(super) async fn settle(broker: &Broker, answered: Answered) -> Settled {
     };
     let booked = book(broker, (hold, slot), kind, &truth).await;
     let pending = booked.is_none();
-    let (booking, fresh) = booked.unwrap_or_else(|| (estimate, Vec::new()));
+    let (booking, fresh, booked_at) = booked.unwrap_or_else(|| (estimate, Vec::new(), None));
     overlay(&mut limits, fresh);
     let now = broker.clock.now();
-    Settled { attempt, answer, failure, truth, booking, limits, pending, now }
+    Settled { attempt, answer, failure, truth, booking, limits, booked_at, pending, now }
 }
 
 /// Remembers what the backend counted of the prompt against what was held for it.
@@ -70,7 +73,7 @@ fn compare(broker: &Broker, answered: &Answered) {
     }
 }
 
-/// Ends the hold. What that moved, and the limits that it moved; none when
+/// Ends the hold. What that moved, the limits that it moved, and when; none when
 /// the booking is still to come: then it is owed, and made once Postgres answers. Should
 /// this process end before that, the reaper settles the hold at its full amount.
 async fn book(
@@ -78,10 +81,10 @@ async fn book(
     (hold, slot): (Hold, Slot),
     kind: EntryKind,
     truth: &Truth,
-) -> Option<(Booking, Vec<Limit>)> {
+) -> Option<(Booking, Vec<Limit>, Option<Timestamp>)> {
     let (call, key) = (hold.call, (hold.parties.tenant, hold.id));
     match broker.engine.end(hold.clone(), kind, *truth, Some(slot)).await {
-        Ok(Ended::Booked { booking, limits }) => return Some((booking, limits)),
+        Ok(Ended::Booked { booking, limits, at }) => return Some((booking, limits, Some(at))),
         Ok(Ended::AlreadyResolved) => {}
         Err(it) => {
             tracing::error!(%call, error = %it, "a settlement could not be booked");
@@ -90,8 +93,8 @@ async fn book(
     }
     // The reaper was first: this process was away for long. The truth corrects it.
     match late::settle(&broker.store, &broker.clock, key, truth).await {
-        Ok(late::Late::Booked { booking, limits }) => Some((booking, limits)),
-        Ok(late::Late::Settled(booking)) => Some((booking, Vec::new())),
+        Ok(late::Late::Booked { booking, limits }) => Some((booking, limits, None)),
+        Ok(late::Late::Settled(booking)) => Some((booking, Vec::new(), None)),
         Ok(late::Late::Unknown) => None,
         Err(it) => {
             tracing::error!(%call, error = %it, "a late truth could not be booked");

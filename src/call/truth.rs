@@ -50,8 +50,7 @@ fn used(call: &HeldCall, answer: &Answer, stops_billing: bool) -> Result<Truth, 
     // the claim, where there is one, may still be more.
     let (input, output) = (call.attempt.way.prompt_tokens, answer.received_bytes);
     let arrived = Usage { input, output, ..Usage::default() };
-    let dearest = i128::from(prices.dearest_answer_token().pico_usd());
-    let bound = prices.prompt_ceiling(input).saturating_add(dearest * i128::from(output));
+    let bound = prices.ceiling(input, output);
     let bound = booked(hold, answer, arrived, (bound, Certainty::Estimated))?;
     let claim =
         claimed.map(|it| booked(hold, answer, it, (prices.cost(&it), Certainty::Estimated)));

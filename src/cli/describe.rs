@@ -6,8 +6,8 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, FxRate, Grant, Model, ModelBounds, Posting,
-    Price, Server, Tenant, User,
+    Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant, GrantExtension,
+    Model, ModelBounds, Posting, Price, Server, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -25,6 +25,19 @@ pub(super) fn envelope(it: &Envelope) -> Record {
         .with("closes_at", Value::text_or_null(&it.closes_at))
         .with("closed_at", Value::text_or_null(&it.closed_at))
         .with("status", it.status.iter().map(words::limit).collect::<Vec<_>>())
+        .with("extensions", it.extensions.iter().map(extension).collect::<Vec<_>>())
+}
+
+fn extension(it: &EnvelopeExtension) -> Record {
+    Record::new()
+        .with("accepted", it.accepted)
+        .with("calls", it.calls)
+        .with("seconds", it.seconds)
+        .with("money", it.money.as_ref().map(words::decimal))
+        .with("waited_seconds", it.waited_seconds)
+        .with("given_at", Value::text_or_null(&it.given_at))
+        .with("asserted_by", Value::text_or_null(&it.asserted_by))
+        .with("call", Value::text_or_null(&it.call))
 }
 
 pub(super) fn entry(it: &Entry) -> Record {
@@ -78,8 +91,17 @@ pub(super) fn grant(it: &Grant) -> Record {
         .with("background", it.background)
         .with("reveal_model", it.reveal_model)
         .with("call_seconds", it.call_seconds)
+        .with("extension", it.extension.as_ref().map(extension_terms))
         .with("create_time", Value::text_or_null(&it.create_time))
         .with("revoke_time", Value::text_or_null(&it.revoke_time))
+}
+
+fn extension_terms(it: &GrantExtension) -> Record {
+    Record::new()
+        .with("calls", it.calls)
+        .with("seconds", it.seconds)
+        .with("money", it.money.as_ref().map(words::decimal))
+        .with("times", it.times)
 }
 
 pub(super) fn budget(it: &Budget) -> Record {

@@ -18,6 +18,7 @@ pub mod sample;
 pub mod serve;
 pub mod stop;
 pub mod target;
+pub mod token;
 pub mod words;
 
 use std::{

@@ -43,6 +43,8 @@ The configuration file and the environment know, each with a good default but th
   requests_per_server     BURSAR_REQUESTS_PER_SERVER   2000 a second
   body_mib_in_flight      BURSAR_BODY_MIB_IN_FLIGHT    512
   drain_seconds           BURSAR_DRAIN_SECONDS         20
+  question_seconds        BURSAR_QUESTION_SECONDS      300: how long a user may think about a
+                                                       question
   vault_key               BURSAR_VAULT_KEY             none: 32 bytes in base64, or up to 4
                                                        with commas, the newest first
   scripted_backend        BURSAR_SCRIPTED_BACKEND      false; true lets prompts script their
@@ -50,7 +52,8 @@ The configuration file and the environment know, each with a good default but th
 
 A request that bears a request_id is answered once: repeated within ten minutes it gets
 the same reply and costs nothing. Replies are kept sealed with vault_key. Without one they
-are not kept, and a repeated request ends as ABORTED, REQUEST_REPLY_NOT_KEPT.
+are not kept, and a repeated request ends as ABORTED, REQUEST_REPLY_NOT_KEPT. Questions to
+users are sealed with it too: without one nobody is asked to extend an envelope.
 `openssl rand -base64 32` makes a key; all replicas need the same.
 
 Logs go to standard error; BURSAR_LOG chooses what, as in info or bursar=debug.")]

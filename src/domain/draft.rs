@@ -5,6 +5,7 @@ use jiff::civil::Date;
 
 use super::{
     envelope::{Allowance, Landing},
+    extension::Terms,
     model::{BackendKind, Profile},
     money::{Amount, Currency},
     period::Period,
@@ -67,6 +68,8 @@ pub struct Grant {
     pub reveal_model: bool,
     /// The longest that one call may take, in seconds.
     pub call_seconds: u64,
+    /// What a person may add to an envelope that has run out; none: nobody is asked.
+    pub extension: Option<Terms>,
 }
 
 /// Whom a budget binds: calls that are of all that is named. Nothing named: the whole

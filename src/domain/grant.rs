@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{
     envelope::Allowance,
+    extension::Terms,
     ids::{GrantId, ServerId, UserId},
 };
 
@@ -34,4 +35,6 @@ pub struct Grant {
     pub reveal_model: bool,
     /// The longest that one call may take.
     pub call_time: Duration,
+    /// What a person may add to an envelope that has run out; none: nobody is asked.
+    pub extension: Option<Terms>,
 }

@@ -70,10 +70,14 @@ ids! {
     RootId = "root";
     /// An API key.
     CredentialId = "key";
+    /// A key that is an envelope.
+    TokenId = "tok";
     /// A consent.
     GrantId = "grt";
     /// One bounded sub-agent's allowance.
     EnvelopeId = "env";
+    /// What a person added to an envelope; also the token that let them.
+    ExtensionId = "ext";
     /// An operator's allowance.
     BudgetId = "bud";
     /// One bounded counter in one window.
@@ -90,8 +94,16 @@ ids! {
     ModelId = "mdl";
     /// A model's prices from some instant on.
     PriceVersionId = "prc";
+    /// A version of a price book: all that one import lists.
+    BookId = "book";
     /// An exchange rate of some day.
     FxRateId = "fxr";
+}
+
+impl TenantId {
+    /// Whose the keys of the role platform and the common price book are: a tenant without
+    /// anything else.
+    pub const PLATFORM: Self = Self(Uuid::from_u128(0x0070_6c61_7466_8000_8000_6275_7273_6172));
 }
 
 /// Makes a `UUIDv7` of a time and ten random bytes, both the caller's.

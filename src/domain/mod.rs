@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod balance;
+pub mod book;
 pub mod budget;
 pub mod charge;
 pub mod credential;
@@ -10,6 +11,7 @@ pub mod draft;
 pub mod entry;
 pub mod envelope;
 pub mod estimate;
+pub mod extension;
 pub mod family;
 pub mod fault;
 pub mod fx;
@@ -25,10 +27,12 @@ pub mod period;
 pub mod picture;
 pub mod preferences;
 pub mod price;
+pub mod rates;
 pub mod report;
 pub mod request;
 pub mod sound;
 pub mod stop;
 pub mod tenant;
+pub mod token;
 pub mod usage;
 pub mod vocabulary;

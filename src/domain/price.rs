@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use super::{
     money::{NotAnAmount, scaled_decimal},
+    rates::{Rates, Tiers},
     usage::Usage,
 };
 
@@ -31,7 +32,8 @@ impl Price {
         self.0
     }
 
-    fn times(self, tokens: u64) -> i128 {
+    /// So many tokens, in pico-USD.
+    pub(super) fn times(self, tokens: u64) -> i128 {
         i128::from(self.0) * i128::from(tokens)
     }
 }
@@ -56,28 +58,23 @@ impl std::fmt::Display for Price {
     }
 }
 
-/// A model's prices, one per token class, and a fee per request.
+/// What a model costs: rates by token class, cliffs at which they change, and a fee per
+/// request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Prices {
-    /// Prompt tokens that no cache served.
-    pub input: Price,
-    /// Prompt tokens read from a cache.
-    pub cache_read: Price,
-    /// Prompt tokens written to a cache.
-    pub cache_write: Price,
-    /// Visible tokens of the answer.
-    pub output: Price,
-    /// Hidden tokens of the answer.
-    pub reasoning: Price,
+    /// The rates of a prompt that reaches no tier.
+    pub base: Rates,
+    /// The rates of longer ones.
+    pub tiers: Tiers,
     /// Pico-USD for each request.
     pub request: u64,
 }
 
 impl Prices {
     /// Two prices alone, every other class at the safe reading: cached tokens as
-    /// input, hidden ones as output, no fee.
+    /// input, hidden ones as output, no tiers, no fee.
     pub const fn of(input: Price, output: Price) -> Self {
-        Self { input, cache_read: input, cache_write: input, output, reasoning: output, request: 0 }
+        Self { base: Rates::of(input, output), tiers: Tiers::NONE, request: 0 }
     }
 
     /// Reads a fee of USD per request, with at most twelve decimals.
@@ -86,36 +83,45 @@ impl Prices {
         u64::try_from(pico).map_err(|_| NotAnAmount::TooLarge)
     }
 
-    /// What a usage costs, exactly, in pico-USD.
+    /// The rates of a call whose prompt is of so many tokens, cached ones included. They
+    /// are those of all its tokens.
+    pub fn at(&self, prompt_tokens: u64) -> &Rates {
+        let reached = self.tiers.iter().rev().find(|it| prompt_tokens > it.above);
+        reached.map_or(&self.base, |it| &it.rates)
+    }
+
+    /// What a usage costs, exactly, in pico-USD, at the tier that it reached.
     pub fn cost(&self, usage: &Usage) -> i128 {
-        let Usage { input, cache_read, cache_write, output, reasoning } = *usage;
-        i128::from(self.request)
-            + self.input.times(input)
-            + self.cache_read.times(cache_read)
-            + self.cache_write.times(cache_write)
-            + self.output.times(output)
-            + self.reasoning.times(reasoning)
+        i128::from(self.request) + self.at(usage.prompt()).cost(usage)
     }
 
-    /// The most that a prompt of so many tokens costs, in pico-USD, with the
-    /// request's fee: every token at the dearest class it may fall in.
+    /// The most that a prompt of at most so many tokens costs, in pico-USD, with the
+    /// request's fee: every token at the dearest class and tier that it may fall in.
     pub fn prompt_ceiling(&self, tokens: u64) -> i128 {
-        i128::from(self.request) + self.dearest_prompt_token().times(tokens)
+        let dearest = self.dearest(tokens, Rates::dearest_prompt_token);
+        i128::from(self.request) + dearest.times(tokens)
     }
 
-    /// The price of the dearest class that a token of the answer may fall in.
-    pub fn dearest_answer_token(&self) -> Price {
-        self.output.max(self.reasoning)
+    /// The price of the dearest class and tier that a token of the answer to a prompt of
+    /// at most so many tokens may fall in.
+    pub fn dearest_answer_token(&self, prompt_tokens: u64) -> Price {
+        self.dearest(prompt_tokens, Rates::dearest_answer_token)
+    }
+
+    /// The most that a prompt and an answer of at most so many tokens cost, in pico-USD.
+    pub fn ceiling(&self, prompt_tokens: u64, answer_tokens: u64) -> i128 {
+        let answer = self.dearest_answer_token(prompt_tokens).times(answer_tokens);
+        self.prompt_ceiling(prompt_tokens).saturating_add(answer)
     }
 
     /// Whether no usage costs anything.
     pub fn are_free(&self) -> bool {
-        self.request == 0
-            && self.dearest_prompt_token() == Price::FREE
-            && self.dearest_answer_token() == Price::FREE
+        self.request == 0 && self.base.are_free() && self.tiers.iter().all(|it| it.rates.are_free())
     }
 
-    fn dearest_prompt_token(&self) -> Price {
-        self.input.max(self.cache_read).max(self.cache_write)
+    /// Over the tiers that a prompt of at most so many tokens may be in.
+    fn dearest(&self, prompt_tokens: u64, of: impl Fn(&Rates) -> Price) -> Price {
+        let reached = self.tiers.iter().filter(|it| prompt_tokens > it.above);
+        reached.map(|it| of(&it.rates)).fold(of(&self.base), Price::max)
     }
 }

@@ -1,6 +1,7 @@
 //! A sampling request once it was read: well-formed, within limits, not yet allowed.
 
 use super::{
+    extension::Resume,
     ids::{EnvelopeId, TenantId},
     message::{Message, Tool, ToolChoice},
     preferences::Preferences,
@@ -27,6 +28,8 @@ pub struct SamplingRequest {
     pub request_id: Option<String>,
     /// Whether the host can put a question to its user.
     pub accepts_input_required: bool,
+    /// The answer to a question that this same request was given; none: it is new.
+    pub resume: Option<Box<Resume>>,
     /// The revision whose result is wanted.
     pub revision: Revision,
     /// The MCP params.

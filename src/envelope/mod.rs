@@ -5,6 +5,7 @@ mod nest;
 pub mod reserve;
 mod scope;
 pub mod standing;
+pub mod token;
 
 use std::collections::HashMap;
 
@@ -19,6 +20,7 @@ use crate::{
     domain::{
         draft::PartialAllowance,
         envelope::{Allowance, Left, Lifetime},
+        extension::Extension,
         fault::Fault,
         grant::Grant,
         hold::Parties,
@@ -28,7 +30,7 @@ use crate::{
         outcome::{Bounded, LimitStatus, Refusal},
     },
     identity::HostCaller,
-    store::{self, Store, envelopes, grants, identity, limits, roots},
+    store::{self, Store, envelopes, extensions, grants, identity, limits, roots},
 };
 
 /// An envelope with its counters, to be shown.
@@ -42,6 +44,9 @@ pub struct View {
     pub server: String,
     /// Its own limits.
     pub limits: Vec<Limit>,
+    /// What a person has answered when asked for more, oldest first; where one envelope
+    /// alone is looked at.
+    pub extensions: Vec<Extension>,
     /// When this was so.
     pub now: Timestamp,
 }
@@ -84,7 +89,8 @@ pub async fn open(
     let (envelope, limits) = create(&mut tx, clock, place, (grant.id, &allowance)).await?;
     store::commit(tx).await?;
     let now = envelope.life.opened_at;
-    Ok(View { envelope, user: wish.user, server: wish.server, limits, now })
+    let extensions = Vec::new();
+    Ok(View { envelope, user: wish.user, server: wish.server, limits, extensions, now })
 }
 
 /// Whose a call or an envelope is, in the host's words.
@@ -260,8 +266,11 @@ async fn visible(
 
 async fn view(tx: &mut store::Tx, envelope: envelopes::Envelope) -> Result<View, store::Error> {
     let tenant = envelope.parties.tenant;
+    let id = envelope.life.id;
     let mut views = views(tx, tenant, vec![envelope]).await?;
-    views.pop().ok_or(store::Error::Unreadable("envelopes"))
+    let view = views.pop().ok_or(store::Error::Unreadable("envelopes"))?;
+    let extensions = extensions::of_envelope(tx, tenant, id).await?;
+    Ok(View { extensions, ..view })
 }
 
 /// Envelopes of a tenant with all that is shown of them, however many, in one look at
@@ -287,6 +296,7 @@ async fn views(
         user: known(users.get(&envelope.parties.user)),
         server: known(servers.get(&envelope.parties.server)),
         limits: limits.remove(&Owner::Envelope(envelope.life.id)).unwrap_or_default(),
+        extensions: Vec::new(),
         envelope,
         now,
     };

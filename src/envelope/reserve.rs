@@ -21,7 +21,7 @@ use crate::{
         fx::FxQuote,
         hold::{Hold, Terms},
         ids::{EnvelopeId, HoldId, PriceVersionId},
-        limit::Limit,
+        limit::{Limit, LimitKind},
         money::Amount,
         outcome::LimitStatus,
         price::Prices,
@@ -29,7 +29,7 @@ use crate::{
         usage::Usage,
     },
     identity::HostCaller,
-    store::{self, Store, catalogue, entries, holds, limits},
+    store::{self, Store, entries, holds, limits},
 };
 
 /// How often the limits are looked up again because a window ended meanwhile.
@@ -90,6 +90,8 @@ pub struct Reserved {
     pub left: Left,
     /// The envelope.
     pub envelope: EnvelopeId,
+    /// Whether it is the envelope's last call, out of what it keeps for that.
+    pub is_landing: bool,
 }
 
 /// What came of a settlement.
@@ -101,6 +103,21 @@ pub struct Settlement {
     pub left: Left,
     /// It had been settled before; nothing was booked now.
     pub replayed: bool,
+}
+
+impl Most {
+    /// Refuses a wish that some limit could not count: tokens that nobody names would pass
+    /// an allowance of tokens that is used up.
+    fn is_bound_by(&self, limits: &[Limit]) -> Result<(), Fault> {
+        let counts = limits.iter().any(|it| it.enforcing && it.kind == LimitKind::Tokens);
+        match self {
+            Self::Money(_, 0) if counts => {
+                let problem = "is required, or max_output_tokens is, where tokens are limited";
+                Err(Fault::invalid("input_tokens", problem))
+            }
+            Self::Money(..) | Self::Model { .. } => Ok(()),
+        }
+    }
 }
 
 impl Desk {
@@ -115,15 +132,19 @@ impl Desk {
             if standing.now >= standing.envelope.life.closes_at {
                 return Ok(self.reserved(&standing, Err(over), &standing.limits));
             }
+            wish.most.is_bound_by(&standing.limits)?;
             let offer = self.offer(host, wish, &standing).await?;
             let order = self.order(wish, &standing, offer);
             match self.engine.hold(order).await.map_err(Fault::from)? {
-                Verdict::Held(it) => return Ok(self.reserved(&standing, Ok(it.hold), &it.limits)),
+                Verdict::Held(it) => {
+                    let reserved = self.reserved(&standing, Ok(it.hold), &it.limits);
+                    return Ok(Reserved { is_landing: it.is_landing, ..reserved });
+                }
                 Verdict::Short(it) => {
                     return Ok(self.reserved(&standing, Err(it), &standing.limits_as(&it)));
                 }
                 // A window ended or the envelope was closed meanwhile: look again.
-                Verdict::Closed(_) => {}
+                Verdict::Closed(_) | Verdict::Late => {}
             }
         }
         Err(Fault::Shed { retry_after: Duration::from_millis(200) }.into())
@@ -139,8 +160,9 @@ impl Desk {
                 calls: 1,
                 offers: vec![offer],
                 limits: standing.limits.iter().map(|it| it.key).collect(),
-                reserve: None,
+                reserve: standing.reserve(),
                 kept: standing.kept(),
+                not_after: None,
             },
             ttl: wish.time,
             by_host: true,
@@ -154,7 +176,8 @@ impl Desk {
         limits: &[Limit],
     ) -> Reserved {
         let left = left(&standing.envelope.life, limits, self.clock.now());
-        Reserved { held, left, envelope: standing.envelope.parties.envelope }
+        let envelope = standing.envelope.parties.envelope;
+        Reserved { held, left, envelope, is_landing: false }
     }
 
     async fn offer(
@@ -185,9 +208,8 @@ impl Desk {
         let unknown = || Fault::invalid("model", "is not a priced model that the grant allows");
         let model = model.ok_or_else(unknown)?;
         let (version, prices) = model.price.ok_or_else(unknown)?;
-        let answer = i128::from(prices.dearest_answer_token().pico_usd()) * i128::from(output);
         let money = fx
-            .bound(prices.prompt_ceiling(input).saturating_add(answer))
+            .bound(prices.ceiling(input, output))
             .map_err(|it| Fault::invalid("max_output_tokens", it.to_string()))?;
         let terms = Terms {
             model: Some(model.id),
@@ -200,12 +222,13 @@ impl Desk {
         Ok(Offer { terms, route: None, size })
     }
 
-    /// Books what the host says was used. Repeating it books nothing.
+    /// Books what the host says was used. Repeating it books nothing, and with another
+    /// amount is refused. Without a usage the tokens are those that were held, as an estimate.
     pub async fn settle(
         &self,
         host: &HostCaller,
         id: HoldId,
-        used: (Usage, Option<Amount>),
+        used: (Option<Usage>, Option<Amount>),
     ) -> Result<Settlement, Fault> {
         let found = self.find(host, id).await?;
         let truth = self.truth(host, &found, used).await?;
@@ -221,6 +244,7 @@ impl Desk {
                 self.settlement(host, found.envelope, booking, false).await
             }
             Late::Settled(booking) if booking.calls > 0 => {
+                is_the_same(&booking, &truth)?;
                 self.settlement(host, found.envelope, booking, true).await
             }
             Late::Settled(_) => Err(ended("HOLD_VOIDED", "the hold was given back before")),
@@ -261,6 +285,7 @@ impl Desk {
             open: None,
             kind: Some(resolved.kind),
             envelope: resolved.envelope,
+            tokens: resolved.held_tokens,
             fx: resolved.fx,
             price_version: resolved.price_version,
         })
@@ -271,12 +296,15 @@ impl Desk {
         &self,
         host: &HostCaller,
         found: &Found,
-        (usage, money): (Usage, Option<Amount>),
+        (used, money): (Option<Usage>, Option<Amount>),
     ) -> Result<Truth, Fault> {
         let too_large =
             |it: crate::domain::money::OutOfRange| Fault::invalid("usage", it.to_string());
-        let tokens =
-            i64::try_from(usage.total()).map_err(|_| Fault::invalid("usage", "is too large"))?;
+        let usage = used.unwrap_or_default();
+        let (tokens, certainty) = match used {
+            None if found.tokens > 0 => (found.tokens, Certainty::Estimated),
+            _ => (i64::try_from(usage.total()).map_err(|_| too_large_count())?, Certainty::Exact),
+        };
         let (pico_usd, cost) = match (money, self.prices(host, found).await?) {
             (Some(it), _) => (found.fx.affords(it), found.fx.split(it).map_err(too_large)?),
             (None, Some(prices)) => {
@@ -287,13 +315,13 @@ impl Desk {
                 return Err(Fault::invalid("money", "is required: the hold names no priced model"));
             }
         };
-        Ok(Truth { usage, tokens, cost, pico_usd, certainty: Certainty::Exact, cut: None })
+        Ok(Truth { usage, tokens, cost, pico_usd, certainty, cut: None })
     }
 
     async fn prices(&self, host: &HostCaller, found: &Found) -> Result<Option<Prices>, Fault> {
         let Some(version) = found.price_version else { return Ok(None) };
         let mut tx = self.store.call_tx(host.tenant).await?;
-        let prices = catalogue::price_version(&mut tx, host.tenant, version).await?;
+        let prices = store::prices::price_version(&mut tx, host.tenant, version).await?;
         store::commit(tx).await?;
         Ok(prices)
     }
@@ -320,6 +348,8 @@ struct Found {
     open: Option<Hold>,
     kind: Option<EntryKind>,
     envelope: EnvelopeId,
+    /// Tokens that were held.
+    tokens: i64,
     fx: FxQuote,
     price_version: Option<PriceVersionId>,
 }
@@ -329,11 +359,28 @@ impl Found {
         Self {
             kind: None,
             envelope: hold.parties.envelope,
+            tokens: hold.need.tokens,
             fx: hold.terms.fx,
             price_version: hold.terms.price_version,
             open: Some(hold),
         }
     }
+}
+
+/// A repeated settlement says what the first one did.
+fn is_the_same(booked: &Booking, truth: &Truth) -> Result<(), Fault> {
+    let all = |it: Split| it.charge.saturating_add(it.overrun);
+    if all(booked.money) == truth.cost.total.nanos() && all(booked.tokens) == truth.tokens {
+        return Ok(());
+    }
+    let problem = "the hold was settled before with another amount, which stands; an operator \
+                   can correct it";
+    let (reason, problem) = ("HOLD_SETTLED_OTHERWISE", problem.to_owned());
+    Err(Fault::Aborted { reason, problem, retry_after: None })
+}
+
+fn too_large_count() -> Fault {
+    Fault::invalid("usage", "is too large")
 }
 
 fn missing() -> Fault {

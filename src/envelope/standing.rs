@@ -50,6 +50,12 @@ impl Standing {
         nest::kept(&self.around)
     }
 
+    /// What the envelope itself keeps for its last call.
+    pub fn reserve(&self) -> Option<Reserve> {
+        let Envelope { life, allowance, .. } = &self.envelope;
+        Some(Reserve::of(life.id, &allowance.landing?))
+    }
+
     /// The limits as looked up, but for the one that refused a call: other calls may
     /// have used it up since.
     pub fn limits_as(&self, refused_by: &LimitStatus) -> Vec<Limit> {

@@ -4,7 +4,7 @@ use super::require;
 use crate::domain::{
     credential::{Credential, Role},
     fault::Fault,
-    ids::{HostId, TenantId},
+    ids::{CredentialId, HostId, TenantId},
     money::Currency,
     tenant::Tenant,
 };
@@ -27,6 +27,8 @@ pub struct HostCaller {
     pub currency: Currency,
     /// The client application.
     pub host: HostId,
+    /// The key that it came with.
+    pub credential: CredentialId,
 }
 
 /// An operator: may set budgets, grants, models and keys.
@@ -53,7 +55,8 @@ impl TryFrom<Caller> for HostCaller {
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Host)?;
         let (host, _) = it.credential.host.ok_or(Fault::Internal)?;
-        Ok(Self { tenant: it.tenant.id, currency: it.tenant.currency, host })
+        let credential = it.credential.id;
+        Ok(Self { tenant: it.tenant.id, currency: it.tenant.currency, host, credential })
     }
 }
 

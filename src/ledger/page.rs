@@ -43,7 +43,7 @@ impl TryFrom<Caller> for Reader {
     type Error = Fault;
 
     fn try_from(it: Caller) -> Result<Self, Fault> {
-        if let Ok(HostCaller { tenant, currency, host }) = HostCaller::try_from(it.clone()) {
+        if let Ok(HostCaller { tenant, currency, host, .. }) = HostCaller::try_from(it.clone()) {
             return Ok(Self { tenant, currency, host: Some(host) });
         }
         let FinanceCaller { tenant } = it.try_into()?;

@@ -7,7 +7,7 @@ use super::chain;
 use crate::{
     domain::{
         fault::Fault,
-        ids::{EntryId, EnvelopeId, HoldId, LimitId, TenantId},
+        ids::{BudgetId, EntryId, EnvelopeId, HoldId, LimitId, TenantId},
         money::Amount,
     },
     store::{
@@ -96,9 +96,20 @@ fn sentence(check: Check, it: &Found) -> String {
             format!("limit {limit} ({kind}): {counter} is {kept}, but its {source} sum to {proven}")
         }
         Check::Within => {
+            let of = if counter == "budget" {
+                BudgetId::from(other).to_string()
+            } else {
+                EnvelopeId::from(other).to_string()
+            };
+            format!(
+                "limit {limit} ({kind}) of {counter} {of}: settled is {kept}, above its {proven}"
+            )
+        }
+        Check::Extended => {
             let envelope = EnvelopeId::from(other);
             format!(
-                "limit {limit} ({kind}) of envelope {envelope}: settled is {kept}, above its {proven}"
+                "limit {limit} ({kind}) of envelope {envelope}: {counter} is {kept}, but what it \
+                 was opened with and its extensions come to {proven}"
             )
         }
         Check::OpenAndBooked => {
@@ -107,6 +118,9 @@ fn sentence(check: Check, it: &Found) -> String {
         }
         Check::ResolvedOnce => {
             format!("hold {hold} was resolved by {kept} entries instead of {proven}")
+        }
+        Check::Corrected if other.is_nil() => {
+            format!("entry {entry} is a correction and does not name the entry that it corrects")
         }
         Check::Corrected => {
             let corrected = EntryId::from(other);

@@ -87,7 +87,7 @@ pub struct Choice<'a> {
 struct Fit<'a> {
     listed: &'a Listed,
     version: PriceVersionId,
-    prices: Prices,
+    prices: &'a Prices,
     prompt_tokens: u64,
     answer_tokens: u64,
     /// The most that the whole request can cost on it, in pico-USD.
@@ -152,7 +152,7 @@ fn fit<'a>(
     if !allowed.is_empty() && !allowed.contains(model.alias.as_str()) {
         return Err(Rejection::NotGranted);
     }
-    let (version, prices) = model.price.ok_or(Rejection::NoPrice)?;
+    let (version, prices) = model.price.as_ref().ok_or(Rejection::NoPrice)?;
     if !params.tools.is_empty() && !model.tools {
         return Err(Rejection::NoTools);
     }
@@ -168,9 +168,8 @@ fn fit<'a>(
         return Err(Rejection::Failing(open.again_in));
     }
     let answer_tokens = params.max_tokens.min(model.max_output_tokens).min(model.context_tokens);
-    let answer = i128::from(prices.dearest_answer_token().pico_usd());
-    let cost = prices.prompt_ceiling(bound.most) + answer * i128::from(answer_tokens);
-    Ok(Fit { listed, version, prices, prompt_tokens: bound.most, answer_tokens, cost })
+    let cost = prices.ceiling(bound.most, answer_tokens);
+    Ok(Fit { listed, version: *version, prices, prompt_tokens: bound.most, answer_tokens, cost })
 }
 
 impl Rejection {

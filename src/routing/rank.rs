@@ -58,7 +58,7 @@ pub(super) fn best<'a>(fits: &[Fit<'a>], wishes: &Preferences, most: usize) -> V
     let candidate = |((met, ..), it): (Key<'a>, &Fit<'a>)| Candidate {
         model: &it.listed.model,
         version: it.version,
-        prices: it.prices,
+        prices: *it.prices,
         prompt_tokens: it.prompt_tokens,
         answer_tokens: it.answer_tokens,
         is_demonstration: it.listed.is_demonstration,

@@ -35,13 +35,23 @@ pub(crate) struct Move {
     pub(crate) holding: bool,
 }
 
+/// A hold to be taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NewHold<'a> {
+    pub(crate) hold: &'a Hold,
+    /// How long it stands.
+    pub(crate) ttl: Duration,
+    /// When it is too late for it.
+    pub(crate) not_after: Option<Timestamp>,
+}
+
 /// All that a batch changes.
 #[derive(Debug, Default)]
 pub(crate) struct Batch<'a> {
     /// Limits that move, each once.
     pub(crate) moves: Vec<Move>,
-    /// New holds, and how long each stands.
-    pub(crate) holds: Vec<(&'a Hold, Duration)>,
+    /// New holds.
+    pub(crate) holds: Vec<NewHold<'a>>,
     /// Holds that end.
     pub(crate) ends: Vec<(&'a Hold, Resolution)>,
 }
@@ -111,14 +121,15 @@ pub(crate) async fn write(
     });
     let sets = LimitSets::of(&batch.holds);
     let query = bind_holds(bind_moves(query, &batch.moves), &batch.holds, &sets);
-    let roots = column(&batch.holds, |(it, _)| it.parties.root.map(RootId::uuid));
-    let routes = column(&batch.holds, |(it, _)| it.route.as_deref().map(str::to_owned));
+    let roots = column(&batch.holds, |it| it.hold.parties.root.map(RootId::uuid));
+    let routes = column(&batch.holds, |it| it.hold.route.as_deref().map(str::to_owned));
     let query = bind_ends(query, &batch.ends)
         .bind(sets.to)
         .bind(sets.ids)
         .bind(roots)
         .bind(tenants.map(list))
-        .bind(routes);
+        .bind(routes)
+        .bind(column(&batch.holds, |it| it.not_after.map(Timestamp::as_microsecond)));
     let row = query.fetch_one(connection).await?;
     Ok(row.try_get::<Instant, _>("at")?.0)
 }
@@ -152,10 +163,10 @@ struct LimitSets {
 }
 
 impl LimitSets {
-    fn of(holds: &[(&Hold, Duration)]) -> Self {
+    fn of(holds: &[NewHold<'_>]) -> Self {
         let mut sets = Self::default();
         let mut seen = BTreeMap::new();
-        for (hold, _) in holds {
+        for NewHold { hold, .. } in holds {
             let (from, to) = *seen.entry(hold.limits.as_slice()).or_insert_with(|| {
                 let from = sets.ids.len().saturating_add(1);
                 sets.ids.extend(hold.limits.iter().map(|it| it.id.uuid()));
@@ -168,28 +179,28 @@ impl LimitSets {
     }
 }
 
-fn bind_holds(query: Statement, holds: &[(&Hold, Duration)], sets: &LimitSets) -> Statement {
+fn bind_holds(query: Statement, holds: &[NewHold<'_>], sets: &LimitSets) -> Statement {
     query
-        .bind(column(holds, |(it, _)| it.parties.tenant.uuid()))
-        .bind(column(holds, |(it, _)| it.id.uuid()))
-        .bind(column(holds, |(it, _)| it.call.uuid()))
-        .bind(column(holds, |(it, _)| it.attempt))
-        .bind(column(holds, |(it, _)| it.parties.host.uuid()))
-        .bind(column(holds, |(it, _)| it.parties.user.uuid()))
-        .bind(column(holds, |(it, _)| it.parties.server.uuid()))
-        .bind(column(holds, |(it, _)| it.parties.envelope.uuid()))
-        .bind(column(holds, |(it, _)| it.terms.model.map(ModelId::uuid)))
-        .bind(column(holds, |(it, _)| it.terms.backend.map(BackendId::uuid)))
-        .bind(column(holds, |(it, _)| it.terms.price_version.map(PriceVersionId::uuid)))
-        .bind(column(holds, |(it, _)| it.terms.fx.rate.uuid()))
-        .bind(column(holds, |(it, _)| signed(it.terms.fx.usd_nanos_per_unit)))
-        .bind(column(holds, |(it, _)| it.terms.fx.buffer_basis_points.cast_signed()))
-        .bind(column(holds, |(it, _)| it.need.calls))
-        .bind(column(holds, |(it, _)| it.need.money.nanos()))
-        .bind(column(holds, |(it, _)| it.need.tokens))
+        .bind(column(holds, |it| it.hold.parties.tenant.uuid()))
+        .bind(column(holds, |it| it.hold.id.uuid()))
+        .bind(column(holds, |it| it.hold.call.uuid()))
+        .bind(column(holds, |it| it.hold.attempt))
+        .bind(column(holds, |it| it.hold.parties.host.uuid()))
+        .bind(column(holds, |it| it.hold.parties.user.uuid()))
+        .bind(column(holds, |it| it.hold.parties.server.uuid()))
+        .bind(column(holds, |it| it.hold.parties.envelope.uuid()))
+        .bind(column(holds, |it| it.hold.terms.model.map(ModelId::uuid)))
+        .bind(column(holds, |it| it.hold.terms.backend.map(BackendId::uuid)))
+        .bind(column(holds, |it| it.hold.terms.price_version.map(PriceVersionId::uuid)))
+        .bind(column(holds, |it| it.hold.terms.fx.rate.uuid()))
+        .bind(column(holds, |it| signed(it.hold.terms.fx.usd_nanos_per_unit)))
+        .bind(column(holds, |it| it.hold.terms.fx.buffer_basis_points.cast_signed()))
+        .bind(column(holds, |it| it.hold.need.calls))
+        .bind(column(holds, |it| it.hold.need.money.nanos()))
+        .bind(column(holds, |it| it.hold.need.tokens))
         .bind(sets.from.clone())
-        .bind(column(holds, |(it, _)| it.reserved_by_host))
-        .bind(column(holds, |(_, ttl)| i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+        .bind(column(holds, |it| it.hold.reserved_by_host))
+        .bind(column(holds, |it| i64::try_from(it.ttl.as_millis()).unwrap_or(i64::MAX)))
 }
 
 fn bind_ends(query: Statement, ends: &[(&Hold, Resolution)]) -> Statement {

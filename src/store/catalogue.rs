@@ -6,11 +6,10 @@ use jiff::civil::Date;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{Error, batch::signed, bounds, instant::Day};
+use super::{Error, batch::signed, bounds, instant::Day, prices::prices};
 use crate::domain::{
-    ids::{BackendId, FxRateId, ModelId, PriceVersionId, TenantId},
+    ids::{BackendId, FxRateId, ModelId, TenantId},
     model::{Backend, BackendKind, Model, Profile},
-    price::{Price, Prices},
 };
 
 /// An exchange rate as it was fixed.
@@ -127,6 +126,7 @@ const fn kind_word(kind: BackendKind) -> &'static str {
 /// Models, each with the price in effect now.
 const SELECT_MODEL: &str =
     "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request,
+         p.audio_input, p.audio_output, p.image, p.tiers,
          b.calls, b.held_tokens, b.actual_tokens, b.worst_permille, b.failures, b.last_failure_at,
          b.coarse_at, b.suspended_at
      from models m
@@ -246,61 +246,6 @@ fn model(row: &PgRow) -> Result<Model, Error> {
             None => None,
         },
         bound: bounds::bounding(row)?,
-    })
-}
-
-/// The prices of a version.
-pub(crate) async fn price_version(
-    connection: &mut PgConnection,
-    tenant: TenantId,
-    id: PriceVersionId,
-) -> Result<Option<Prices>, Error> {
-    let row =
-        sqlx::query("select * from price_versions where tenant_id = $1 and price_version_id = $2")
-            .bind(tenant.uuid())
-            .bind(id.uuid())
-            .fetch_optional(connection)
-            .await?;
-    row.map(|it| prices(&it)).transpose()
-}
-
-/// Adds a price version of a model, in effect from now on.
-pub(crate) async fn add_price(
-    connection: &mut PgConnection,
-    tenant: TenantId,
-    (model, id): (ModelId, PriceVersionId),
-    prices: &Prices,
-) -> Result<(), Error> {
-    let Prices { input, cache_read, cache_write, output, reasoning, request } = prices;
-    sqlx::query(
-        "insert into price_versions (tenant_id, price_version_id, model_id, input, cache_read, cache_write,
-            output, reasoning, request)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-    )
-    .bind(tenant.uuid())
-    .bind(id.uuid())
-    .bind(model.uuid())
-    .bind(signed(input.pico_usd()))
-    .bind(signed(cache_read.pico_usd()))
-    .bind(signed(cache_write.pico_usd()))
-    .bind(signed(output.pico_usd()))
-    .bind(signed(reasoning.pico_usd()))
-    .bind(signed(*request))
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-fn prices(row: &PgRow) -> Result<Prices, Error> {
-    let pico = |name: &'static str| unsigned(row.try_get(name)?, name);
-    let price = |name: &'static str| Ok::<_, Error>(Price::from_pico_usd(pico(name)?));
-    Ok(Prices {
-        input: price("input")?,
-        cache_read: price("cache_read")?,
-        cache_write: price("cache_write")?,
-        output: price("output")?,
-        reasoning: price("reasoning")?,
-        request: pico("request")?,
     })
 }
 

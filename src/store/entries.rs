@@ -32,6 +32,8 @@ pub(crate) struct Resolved {
     pub(crate) fx: FxQuote,
     pub(crate) price_version: Option<PriceVersionId>,
     pub(crate) limits: Vec<LimitKey>,
+    /// Tokens that were held.
+    pub(crate) held_tokens: i64,
     /// Its own part, later truths left out.
     pub(crate) money: Split,
 }
@@ -78,6 +80,7 @@ fn resolved(row: &PgRow, tenant: TenantId) -> Result<Resolved, Error> {
         fx: fx(row)?,
         price_version: row.try_get::<Option<Uuid>, _>("price_version_id")?.map(Into::into),
         limits: limits(row, tenant)?,
+        held_tokens: row.try_get("held_tokens")?,
         money: Split { charge: row.try_get("charged")?, overrun: row.try_get("overrun")? },
     })
 }

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use super::{Error, instant::Instant};
 use crate::domain::{
     envelope::{Allowance, Landing, Lifetime},
+    extension::Extra,
     hold::Parties,
     ids::{EnvelopeId, GrantId, TenantId},
     money::Amount,
@@ -17,12 +18,16 @@ use crate::domain::{
 pub struct Envelope {
     /// Whose it is, itself included.
     pub parties: Parties,
-    /// What it allows.
+    /// What it allows, extensions included.
     pub allowance: Allowance,
     /// When.
     pub life: Lifetime,
     /// The envelopes that it stands in, the nearest first.
     pub ancestors: Vec<EnvelopeId>,
+    /// How often a person has added to it.
+    pub extended: i64,
+    /// When that was last.
+    pub extended_at: Option<Timestamp>,
 }
 
 /// An envelope found by its scope.
@@ -56,6 +61,47 @@ pub(crate) async fn find(
         .fetch_optional(connection)
         .await?;
     row.map(|it| envelope(&it)).transpose()
+}
+
+/// The same, locked: it is neither closed nor extended until the transaction ends. Its
+/// limits are locked after it, never before.
+pub(crate) async fn lock(
+    connection: &mut PgConnection,
+    tenant: TenantId,
+    id: EnvelopeId,
+) -> Result<Option<Envelope>, Error> {
+    let row = sqlx::query(
+        "select * from envelopes where tenant_id = $1 and envelope_id = $2 for no key update",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .fetch_optional(connection)
+    .await?;
+    row.map(|it| envelope(&it)).transpose()
+}
+
+/// Adds to an envelope that is locked, `seconds` all told; its limits are the caller's to
+/// raise. Returns when it ends now.
+pub(crate) async fn extend(
+    connection: &mut PgConnection,
+    (tenant, id): (TenantId, EnvelopeId),
+    extra: &Extra,
+    seconds: i64,
+) -> Result<Timestamp, Error> {
+    let closes_at: Instant = sqlx::query_scalar(
+        "update envelopes set extended_times = extended_times + 1, extended_at = now(),
+            extended_calls = extended_calls + $3, extended_money = extended_money + $4,
+            extended_seconds = extended_seconds + $5, closes_at = closes_at + $5 * interval '1 second'
+         where tenant_id = $1 and envelope_id = $2 returning closes_at",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .bind(extra.calls)
+    .bind(extra.money.nanos())
+    .bind(seconds)
+    .fetch_one(connection)
+    .await?;
+    Ok(closes_at.0)
 }
 
 /// Which envelopes to list.
@@ -176,6 +222,15 @@ pub(crate) async fn close(
     tenant: TenantId,
     id: EnvelopeId,
 ) -> Result<Vec<EnvelopeId>, Error> {
+    // In a statement of its own: whoever is opening one in it has it locked, and only what
+    // begins once that has ended sees the new one.
+    sqlx::query(
+        "select from envelopes where tenant_id = $1 and envelope_id = $2 for no key update",
+    )
+    .bind(tenant.uuid())
+    .bind(id.uuid())
+    .execute(&mut *connection)
+    .await?;
     let ids: Vec<Uuid> = sqlx::query_scalar(include_str!("sql/close_envelopes.sql"))
         .bind(tenant.uuid())
         .bind(id.uuid())
@@ -249,6 +304,10 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
     let id = |name: &str| row.try_get::<Uuid, _>(name);
     let instant = |name: &str| row.try_get::<Instant, _>(name);
     let optional = |name: &str| row.try_get::<Option<i64>, _>(name);
+    let extended = |opened: &str, added: &str| -> Result<i64, Error> {
+        let added: i64 = row.try_get(added)?;
+        Ok(added.saturating_add(row.try_get(opened)?))
+    };
     let envelope: EnvelopeId = id("envelope_id")?.into();
     let ancestors: Vec<Uuid> = row.try_get("ancestors")?;
     let landing = optional("landing_reserve")?.zip(optional("landing_tokens")?);
@@ -263,9 +322,9 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
             root: None,
         },
         allowance: Allowance {
-            calls: row.try_get("calls")?,
-            seconds: row.try_get("seconds")?,
-            money: Amount::from_nanos(row.try_get("money")?),
+            calls: extended("calls", "extended_calls")?,
+            seconds: extended("seconds", "extended_seconds")?,
+            money: Amount::from_nanos(extended("money", "extended_money")?),
             tokens: optional("tokens")?,
             concurrent_calls: optional("concurrent_calls")?,
             landing,
@@ -277,5 +336,7 @@ fn envelope(row: &PgRow) -> Result<Envelope, Error> {
             closed_at: row.try_get::<Option<Instant>, _>("closed_at")?.map(|it| it.0),
         },
         ancestors: ancestors.into_iter().map(Into::into).collect(),
+        extended: row.try_get("extended_times")?,
+        extended_at: row.try_get::<Option<Instant>, _>("extended_at")?.map(|it| it.0),
     })
 }

@@ -41,13 +41,30 @@ impl Error {
     pub const fn is_retryable(&self) -> bool {
         matches!(self, Self::Retry(_) | Self::Stale)
     }
+
+    /// Whether a lock was waited for in vain: somebody else keeps a row.
+    pub(crate) fn is_blocked(&self) -> bool {
+        matches!(self, Self::Retry(code) if code == LOCK_NOT_AVAILABLE)
+    }
 }
+
+/// See [`Error::is_blocked`].
+const LOCK_NOT_AVAILABLE: &str = "55P03";
 
 /// SQLSTATEs after which nothing took effect and a retry makes sense:
 /// serialization failure, deadlock, lock not available, cancelled, too little of
 /// something (connections, disk, memory), an error of the disk, shutting down.
 const RETRY: [&str; 11] = [
-    "40001", "40P01", "55P03", "57014", "53000", "53100", "53200", "53300", "53400", "58030",
+    "40001",
+    "40P01",
+    LOCK_NOT_AVAILABLE,
+    "57014",
+    "53000",
+    "53100",
+    "53200",
+    "53300",
+    "53400",
+    "58030",
     "57P03",
 ];
 

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::{Error, instant::Instant};
 use crate::domain::{
     envelope::{Allowance, Landing},
+    extension::{Extra, Terms},
     grant::Grant,
     ids::TenantId,
     money::Amount,
@@ -100,8 +101,10 @@ pub(crate) async fn add(
             default_calls, default_seconds, default_money, default_tokens,
             default_landing_reserve, default_landing_tokens,
             max_calls, max_seconds, max_money, max_tokens, tools, background, reveal_model, call_ms,
-            default_concurrent_calls, max_concurrent_calls)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)",
+            default_concurrent_calls, max_concurrent_calls,
+            extend_calls, extend_seconds, extend_money, extend_times)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21,
+            $22, $23, $24, $25)",
     )
     .bind(tenant.uuid())
     .bind(it.id.uuid())
@@ -124,6 +127,10 @@ pub(crate) async fn add(
     .bind(i64::try_from(it.call_time.as_millis()).unwrap_or(i64::MAX))
     .bind(usual.concurrent_calls)
     .bind(most.concurrent_calls)
+    .bind(it.extension.map(|it| it.extra.calls))
+    .bind(it.extension.map(|it| it.extra.seconds))
+    .bind(it.extension.map(|it| it.extra.money.nanos()))
+    .bind(it.extension.map(|it| it.times))
     .execute(connection)
     .await?;
     Ok(())
@@ -179,10 +186,21 @@ fn listed(row: &PgRow) -> Result<Listed, Error> {
             call_time: Duration::from_millis(
                 call_ms.map_err(|_| Error::Unreadable("grants.call_ms"))?,
             ),
+            extension: extension(row)?,
         },
         user: row.try_get("user_name")?,
         server: row.try_get("server_name")?,
         created_at: row.try_get::<Instant, _>("created_at")?.0,
         revoked_at: row.try_get::<Option<Instant>, _>("revoked_at")?.map(|it| it.0),
     })
+}
+
+fn extension(row: &PgRow) -> Result<Option<Terms>, Error> {
+    let Some(times) = row.try_get::<Option<i64>, _>("extend_times")? else { return Ok(None) };
+    let extra = Extra {
+        calls: row.try_get("extend_calls")?,
+        seconds: row.try_get("extend_seconds")?,
+        money: Amount::from_nanos(row.try_get("extend_money")?),
+    };
+    Ok(Some(Terms { extra, times }))
 }

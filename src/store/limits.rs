@@ -189,6 +189,23 @@ pub(crate) async fn move_revisions(
     Ok(())
 }
 
+/// Writes what limits allow, and when they end, of which the caller has locked every one.
+pub(crate) async fn raise(connection: &mut PgConnection, limits: &[Limit]) -> Result<(), Error> {
+    for it in limits {
+        sqlx::query(
+            "update limits set amount = $3, closes_at = $4, revision = revision + 1, used_at = now()
+             where tenant_id = $1 and limit_id = $2",
+        )
+        .bind(it.key.tenant.uuid())
+        .bind(it.key.id.uuid())
+        .bind(it.amount)
+        .bind(it.closes_at.map(Instant))
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
 /// A row as a limit.
 pub(crate) fn limit(row: &PgRow) -> Result<Limit, Error> {
     let envelope: Option<Uuid> = row.try_get("envelope_id")?;

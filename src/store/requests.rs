@@ -11,7 +11,8 @@ use crate::domain::ids::{CallId, HostId, TenantId};
 /// How long what came of a request is known.
 const KEPT: Duration = Duration::from_mins(10);
 
-/// After its last entry a call that still runs has ended its row long before this.
+/// After its last entry a call that still runs has ended its row long before this, or has
+/// another hold: see [`crate::budget::decide::Ask::not_after`].
 const SILENCE: Duration = Duration::from_mins(1);
 
 /// Whose request, and which.

@@ -16,13 +16,15 @@ pub(crate) enum Check {
     Postings,
     /// Each counter is the fold of the entries and holds that name its limit.
     Counters,
-    /// An envelope is charged no more than it allows.
+    /// An envelope, and a budget that enforces, is charged no more than it allows.
     Within,
+    /// An envelope allows what it was opened with and what a person has added.
+    Extended,
     /// A hold is open or booked, never both.
     OpenAndBooked,
     /// One entry alone resolves a hold.
     ResolvedOnce,
-    /// The entry that another corrects exists.
+    /// A correction names the entry that it corrects, and that exists.
     Corrected,
     /// No entry is of a batch beyond the last.
     LastBatch,
@@ -55,11 +57,12 @@ pub(crate) struct Found {
 
 impl Check {
     /// Every check, those that say most first.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Balance,
         Self::Postings,
         Self::Counters,
         Self::Within,
+        Self::Extended,
         Self::OpenAndBooked,
         Self::ResolvedOnce,
         Self::Corrected,
@@ -89,12 +92,14 @@ impl Check {
             }
             Self::Counters => include_str!("sql/verify_counters.sql"),
             Self::Within => {
-                "select limit_id as id, envelope_id as other, kind as what, settled::text as kept,
-                     amount::text as proven
+                "select limit_id as id, coalesce(envelope_id, budget_id) as other,
+                     kind || case when envelope_id is null then ' budget' else ' envelope' end as what,
+                     settled::text as kept, amount::text as proven
                  from limits
-                 where tenant_id = $1 and envelope_id is not null and enforcing and settled > amount
+                 where tenant_id = $1 and enforcing and settled > amount
                  order by limit_id limit $2"
             }
+            Self::Extended => include_str!("sql/verify_extended.sql"),
             Self::OpenAndBooked => {
                 "select h.hold_id as id, e.entry_id as other, e.kind as what, null::text as kept,
                      null::text as proven
@@ -114,8 +119,9 @@ impl Check {
                 "select e.entry_id as id, e.corrects as other, null::text as what,
                      null::text as kept, null::text as proven
                  from entries e
-                 where e.tenant_id = $1 and e.corrects is not null and not exists (
-                     select from entries c where c.tenant_id = $1 and c.entry_id = e.corrects)
+                 where e.tenant_id = $1 and not exists (
+                         select from entries c where c.tenant_id = $1 and c.entry_id = e.corrects)
+                     and (e.corrects is not null or e.kind in ('late_settle', 'correction'))
                  order by e.entry_id limit $2"
             }
             Self::LastBatch => {

@@ -12,10 +12,11 @@ use bursar::proto::{
     Envelope, EnvelopeLeft, ExplainEntryRequest, ExplainEntryResponse, ExplainRouteRequest,
     ExplainRouteResponse, ExportLedgerRequest, ExportLedgerResponse, GetEnvelopeRequest, LimitKind,
     LimitStatus, ListEntriesRequest, ListEntriesResponse, ListEnvelopesRequest,
-    ListEnvelopesResponse, Money, OpenEnvelopeRequest, Outcome, Refusal, ReportEntriesRequest,
-    ReportEntriesResponse, Reservation, ReserveRequest, Role, Route, SettleRequest, Settlement,
-    Started, StreamMessageRequest, StreamMessageResponse, TextContent, TextDelta, Usage,
-    VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
+    ListEnvelopesResponse, ListTokensRequest, ListTokensResponse, MintTokenRequest, Money,
+    OpenEnvelopeRequest, Outcome, RefreshTokenRequest, Refusal, ReportEntriesRequest,
+    ReportEntriesResponse, Reservation, ReserveRequest, RevokeTokenRequest, Role, Route,
+    SettleRequest, Settlement, Started, StreamMessageRequest, StreamMessageResponse, TextContent,
+    TextDelta, Token, Usage, VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
     content_block::Block,
     envelope_service_server::{EnvelopeService, EnvelopeServiceServer},
     ledger_service_server::{LedgerService, LedgerServiceServer},
@@ -275,6 +276,31 @@ impl EnvelopeService for Seen {
     }
 
     async fn void(&self, _: Request<VoidRequest>) -> Result<Response<Settlement>, Status> {
+        Err(Status::unimplemented("not in this fake"))
+    }
+
+    async fn mint_token(&self, _: Request<MintTokenRequest>) -> Result<Response<Token>, Status> {
+        Err(Status::unimplemented("not in this fake"))
+    }
+
+    async fn list_tokens(
+        &self,
+        _: Request<ListTokensRequest>,
+    ) -> Result<Response<ListTokensResponse>, Status> {
+        Err(Status::unimplemented("not in this fake"))
+    }
+
+    async fn refresh_token(
+        &self,
+        _: Request<RefreshTokenRequest>,
+    ) -> Result<Response<Token>, Status> {
+        Err(Status::unimplemented("not in this fake"))
+    }
+
+    async fn revoke_token(
+        &self,
+        _: Request<RevokeTokenRequest>,
+    ) -> Result<Response<Token>, Status> {
         Err(Status::unimplemented("not in this fake"))
     }
 }

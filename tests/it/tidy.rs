@@ -14,7 +14,7 @@ use std::{
 use self::paths::{Source, names, tokens};
 
 /// From the top of the house to the ground: a module may name those after it.
-const ORDER: [&str; 24] = [
+const ORDER: [&str; 25] = [
     "main",
     "cli",
     "app",
@@ -37,16 +37,18 @@ const ORDER: [&str; 24] = [
     "backend",
     "store",
     "tokens",
+    "prices",
     "domain",
     "lib",
 ];
 /// Those that may name less than the order lets them.
-const NARROWER: [(&str, &[&str]); 5] = [
+const NARROWER: [(&str, &[&str]); 6] = [
     ("main", &["cli"]),
     ("mcp_proxy", &["client", "domain"]),
     ("client", &["domain"]),
     ("backend", &["domain"]),
     ("store", &["domain"]),
+    ("prices", &["domain"]),
 ];
 /// Named by all but the domain; they name each other and the domain.
 const LEAVES: [&str; 6] = ["proto", "config", "telemetry", "net", "clock", "tasks"];

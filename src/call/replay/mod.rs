@@ -58,6 +58,11 @@ pub trait Keep: Sized {
     fn to_bytes(&self) -> Vec<u8>;
     /// None: no reply.
     fn from_bytes(bytes: &[u8]) -> Option<Self>;
+    /// Whether it is an answer. A question is not: nothing was done, and the same request
+    /// comes again with what was said to it.
+    fn is_final(&self) -> bool {
+        true
+    }
 }
 
 /// A reply, and whether it was made for this request.
@@ -77,6 +82,7 @@ pub struct Asked {
     call: CallId,
     deadline: Instant,
     gone: CancellationToken,
+    forsaken: CancellationToken,
 }
 
 /// Answers each request once. Cheap to clone.
@@ -108,7 +114,13 @@ impl Asked {
     ) -> Self {
         let request = Sha256::digest(id.as_bytes()).into();
         let key = Key { tenant: caller.tenant, host: caller.host, request };
-        Self { key, body: Sha256::digest(body).into(), call, deadline: until, gone }
+        let (body, forsaken) = (Sha256::digest(body).into(), CancellationToken::new());
+        Self { key, body, call, deadline: until, gone, forsaken }
+    }
+
+    /// Set when the caller is gone, and with it everybody else who asked the same here.
+    pub fn forsaken(&self) -> CancellationToken {
+        self.forsaken.clone()
     }
 
     /// What a sealed reply is about.
@@ -160,7 +172,17 @@ impl Requests {
         work: impl Future<Output = Result<T, Fault>>,
     ) -> Result<Once<T>, Fault> {
         let reply = match self.claim(asked).await {
-            Ok(Claimed::Mine) => work.await.map(Once::New),
+            Ok(Claimed::Mine) => {
+                let alone = async {
+                    first.forsaken(asked).await;
+                    asked.forsaken.cancel();
+                    std::future::pending().await
+                };
+                tokio::select! {
+                    reply = work => reply.map(Once::New),
+                    never = alone => never,
+                }
+            }
             Ok(Claimed::Kept(bytes)) => {
                 let reply = T::from_bytes(&bytes).map(Once::Again).ok_or(Fault::Internal);
                 first.end(reply.as_ref().map_or_else(fault, |_| End::Reply(bytes.into())));
@@ -172,6 +194,9 @@ impl Requests {
             }
         };
         let end = match &reply {
+            Ok(Once::New(it) | Once::Again(it)) if !it.is_final() => {
+                End::Question(it.to_bytes().into())
+            }
             Ok(Once::New(it) | Once::Again(it)) => End::Reply(it.to_bytes().into()),
             Err(it) => End::Fault(it.clone()),
         };
@@ -190,7 +215,7 @@ impl Requests {
             () = asked.gone.cancelled() => None,
         };
         match end {
-            Some(End::Reply(bytes)) => {
+            Some(End::Reply(bytes) | End::Question(bytes)) => {
                 T::from_bytes(&bytes).map(Once::Again).ok_or(Fault::Internal)
             }
             Some(End::Fault(it)) => Err(it),
@@ -281,7 +306,7 @@ impl Requests {
             End::Fault(_) if requests::trace(&mut tx, key.tenant, call).await?.has_cost => {
                 requests::end(&mut tx, key, call, Ended::Lost).await?;
             }
-            End::Fault(_) => requests::free(&mut tx, key, call).await?,
+            End::Question(_) | End::Fault(_) => requests::free(&mut tx, key, call).await?,
         }
         store::commit(tx).await
     }

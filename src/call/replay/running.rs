@@ -16,6 +16,8 @@ use crate::{domain::fault::Fault, store::requests::Key};
 pub(super) enum End {
     /// With these bytes.
     Reply(Arc<[u8]>),
+    /// With a question, these bytes: the request is open, and comes again.
+    Question(Arc<[u8]>),
     /// With an error.
     Fault(Fault),
 }
@@ -25,7 +27,14 @@ type Same = (Key, [u8; 32]);
 
 /// See the module. Bounded by the calls that run at once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Running(Arc<Mutex<HashMap<Same, Follower>>>);
+pub(super) struct Running(Arc<Mutex<HashMap<Same, Told>>>);
+
+/// Where the first one tells its end.
+#[derive(Debug)]
+struct Told {
+    deadline: Instant,
+    told: watch::Sender<Option<End>>,
+}
 
 /// What a request is here.
 pub(super) enum Entered {
@@ -43,7 +52,7 @@ pub(super) struct First {
 }
 
 /// Waits for the first.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Follower {
     /// When the first one's call must end.
     pub(super) deadline: Instant,
@@ -55,10 +64,13 @@ impl Running {
         let same = (asked.key, asked.body);
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match all.entry(same) {
-            Entry::Occupied(it) => Entered::Again(it.get().clone()),
+            Entry::Occupied(it) => {
+                let Told { deadline, told } = it.get();
+                Entered::Again(Follower { deadline: *deadline, told: told.subscribe() })
+            }
             Entry::Vacant(it) => {
-                let (told, watch) = watch::channel(None);
-                it.insert(Follower { deadline: asked.deadline, told: watch });
+                let told = watch::Sender::new(None);
+                it.insert(Told { deadline: asked.deadline, told: told.clone() });
                 Entered::First(First { running: self.clone(), same, told })
             }
         }
@@ -66,6 +78,12 @@ impl Running {
 }
 
 impl First {
+    /// Says when the caller is gone and nobody else waits for the same reply.
+    pub(super) async fn forsaken(&self, asked: &Asked) {
+        asked.gone.cancelled().await;
+        self.told.closed().await;
+    }
+
     /// Tells whoever waits.
     pub(super) fn end(self, end: End) {
         self.told.send_replace(Some(end));

@@ -286,7 +286,7 @@ impl From<PriceFlags> for Price {
             cache_write: it.cache_write.unwrap_or_default(),
             reasoning: it.reasoning.unwrap_or_default(),
             request: it.request.unwrap_or_default(),
-            version: String::new(),
+            ..Self::default()
         }
     }
 }

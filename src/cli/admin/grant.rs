@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     client::{Client, Error},
-    proto::{CreateGrantRequest, EnvelopeLimits, Grant, Money},
+    proto::{CreateGrantRequest, EnvelopeLimits, Grant, GrantExtension, Money},
 };
 
 /// What can be done with grants.
@@ -68,6 +68,18 @@ pub struct Create {
     /// The longest that one call may take [default: 45]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(i64).range(1..=3_600))]
     call_seconds: Option<i64>,
+    /// Let the user add at most this many calls to an envelope that has run out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    extend_calls: Option<i64>,
+    /// Let the user add at most this many seconds
+    #[arg(long, value_name = "T", value_parser = clap::value_parser!(i64).range(1..))]
+    extend_seconds: Option<i64>,
+    /// Let the user add at most this much money
+    #[arg(long, value_name = "AMOUNT", value_parser = words::money)]
+    extend_money: Option<Money>,
+    /// How often the user may, for one envelope [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..=100))]
+    extend_times: Option<i32>,
 }
 
 pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> {
@@ -83,6 +95,7 @@ pub(super) async fn run(client: &Client, action: Action) -> Result<Shown, Stop> 
 impl Create {
     fn grant(self) -> Grant {
         let max = self.max_envelope();
+        let extension = self.extension();
         Grant {
             user: self.user,
             server: self.server,
@@ -100,8 +113,23 @@ impl Create {
             background: self.background,
             reveal_model: self.reveal_model,
             call_seconds: self.call_seconds.unwrap_or_default(),
+            extension,
             ..Grant::default()
         }
+    }
+
+    /// None where none of it was said: nobody is asked.
+    fn extension(&self) -> Option<GrantExtension> {
+        let Self { extend_calls, extend_seconds, extend_money, extend_times, .. } = self;
+        let any = extend_money.is_some()
+            || extend_times.is_some()
+            || [extend_calls, extend_seconds].iter().any(|it| it.is_some());
+        any.then(|| GrantExtension {
+            calls: extend_calls.unwrap_or_default(),
+            seconds: extend_seconds.unwrap_or_default(),
+            money: extend_money.clone(),
+            times: extend_times.unwrap_or_default(),
+        })
     }
 
     /// What was not said is as in the default envelope.

@@ -26,7 +26,8 @@ use super::{
 Examples:
   bursar admin user create alice
   bursar admin server create files
-  bursar admin grant create --user alice --server files --calls 20 --seconds 120 --money 0.50
+  bursar admin grant create --user alice --server files --calls 20 --seconds 120 --money 0.50 \
+    --extend-calls 10 --extend-money 0.50
   bursar admin budget create --period month --money 250
   bursar admin credential create --role host --host desktop")]
 pub struct Admin {

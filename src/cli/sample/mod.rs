@@ -1,11 +1,12 @@
 //! `bursar sample`: one request, as a host would send it.
 
+pub mod ask;
 mod follow;
 pub mod report;
 
 use std::{
     fs,
-    io::{self, Read},
+    io::{self, IsTerminal, Read},
     path::PathBuf,
     process::ExitCode,
 };
@@ -21,9 +22,9 @@ use super::{
 use crate::{
     client::{Client, Error},
     proto::{
-        ContentBlock, CreateMessageRequest, ModelHint, OpenEnvelopeRequest, Outcome,
-        Role as Speaker, SamplingMessage, SamplingParams, TextContent, content_block::Block,
-        mcp_json,
+        ContentBlock, CreateMessageRequest, CreateMessageResponse, ModelHint, OpenEnvelopeRequest,
+        Outcome, Role as Speaker, SamplingMessage, SamplingParams, TextContent,
+        content_block::Block, mcp_json,
     },
 };
 
@@ -35,6 +36,7 @@ Examples:
   bursar sample --calls 3 --seconds 30 --money 0.05 \"Name three rivers\"
   bursar sample --file params.json --json
   git diff | bursar sample --system \"Summarise this diff\" -
+  bursar sample \"And this?\" --answer accept --resume-token TOKEN
 
 Exit status: 0 complete, partial or exhausted; 3 refused or a person is asked first; 2 an error.";
 
@@ -95,6 +97,9 @@ pub struct Sample {
     /// Makes a retry safe: the same id and request replays the reply
     #[arg(long, value_name = "ID")]
     pub request_id: Option<String>,
+    /// When the envelope has run out and you may let it have more.
+    #[command(flatten)]
+    pub answering: ask::Answering,
     /// With --json: one line an event, the last being the reply
     #[arg(long)]
     pub stream: bool,
@@ -120,14 +125,16 @@ pub(super) async fn run(args: Sample, output: &mut Output<'_>) -> Result<ExitCod
         };
         request.envelope = open(&client, opening).await?;
     }
-    let reply = match (args.common.json, args.stream) {
-        (true, false) => {
-            let mut sampling = client.sampling();
-            sampling.create_message(request).await.map_err(Error::from)?.into_inner()
-        }
-        (true, true) => follow::as_json(&client, request, output).await?,
-        (false, _) => follow::as_text(&client, request, output).await?,
-    };
+    args.answering.put(&mut request);
+    let shown = (args.common.json, args.stream);
+    let mut reply = once(&client, request.clone(), output, shown).await?;
+    let has_person = !args.common.json && io::stdin().is_terminal() && io::stderr().is_terminal();
+    while let Some(question) = reply.input_required.as_ref().filter(|_| has_person) {
+        request.resume_token.clone_from(&question.resume_token);
+        let said = ask::ask(question, &mut io::stdin().lock(), &mut io::stderr().lock())?;
+        request.input_answer = Some(said);
+        reply = once(&client, request.clone(), output, shown).await?;
+    }
     if args.common.json {
         output.json(&report::json(&reply))?;
     } else {
@@ -135,6 +142,22 @@ pub(super) async fn run(args: Sample, output: &mut Output<'_>) -> Result<ExitCod
         output.write(&report)?;
     }
     Ok(exit_code(reply.outcome()))
+}
+
+async fn once(
+    client: &Client,
+    request: CreateMessageRequest,
+    output: &mut Output<'_>,
+    shown: (bool, bool),
+) -> Result<CreateMessageResponse, Stop> {
+    match shown {
+        (true, false) => {
+            let mut sampling = client.sampling();
+            Ok(sampling.create_message(request).await.map_err(Error::from)?.into_inner())
+        }
+        (true, true) => follow::as_json(client, request, output).await,
+        (false, _) => follow::as_text(client, request, output).await,
+    }
 }
 
 async fn open(client: &Client, opening: OpenEnvelopeRequest) -> Result<String, Stop> {

@@ -6,8 +6,8 @@ use super::super::{
     words,
 };
 use crate::proto::{
-    Charge, ContentBlock, CreateMessageResponse, Cut, EnvelopeLeft, LimitKind, LimitStatus,
-    Outcome, Route, ToolUseContent, Usage, content_block::Block,
+    Charge, ContentBlock, CreateMessageResponse, Cut, EnvelopeLeft, InputRequired, LimitKind,
+    LimitStatus, Outcome, Route, ToolUseContent, Usage, content_block::Block,
 };
 
 /// The reply as one JSON object: all keys always there, null where there is none.
@@ -33,6 +33,8 @@ pub fn json(reply: &CreateMessageResponse) -> Record {
             }),
         )
         .with("call", Value::text_or_null(&reply.call))
+        .with("question", reply.input_required.as_ref().map(question))
+        .with("resume_token", reply.input_required.as_ref().map(|it| it.resume_token.clone()))
 }
 
 /// The text of all text blocks; none where there is no result.
@@ -58,6 +60,7 @@ pub fn text(reply: &CreateMessageResponse, output: &Output<'_>) -> String {
     lines.extend(reply.left.as_ref().map(|it| ("left", left_words(it))));
     let envelope = Some(&reply.envelope).filter(|it| !it.is_empty());
     lines.extend(envelope.map(|it| ("envelope", it.clone())));
+    lines.extend(reply.input_required.as_ref().map(|it| ("answer", answer_words(it))));
     lines.extend(reply.warnings.iter().map(|it| ("warning", it.clone())));
     let line = |(label, words): (&str, String)| {
         let words = plain(&words);
@@ -70,6 +73,24 @@ pub fn text(reply: &CreateMessageResponse, output: &Output<'_>) -> String {
         format!("{label}  {words}\n")
     };
     lines.into_iter().map(line).collect::<Vec<_>>().concat()
+}
+
+/// How a question is answered by the same command.
+fn answer_words(it: &InputRequired) -> String {
+    let InputRequired { resume_token, expire_time, .. } = it;
+    format!(
+        "until {expire_time}, the same request in this envelope with --answer accept or \
+         --answer decline, and --resume-token {resume_token}"
+    )
+}
+
+fn question(it: &InputRequired) -> Record {
+    Record::new()
+        .with("reason", it.reason.clone())
+        .with("message", it.message.clone())
+        .with("server", it.server.clone())
+        .with("elicitation", Value::Json(it.elicitation_json.clone()))
+        .with("expire_time", Value::text_or_null(&it.expire_time))
 }
 
 fn tone(outcome: Outcome) -> Tone {
@@ -102,7 +123,10 @@ fn outcome(reply: &CreateMessageResponse, currency: &str) -> String {
             || "refused".to_owned(),
             |it| format!("refused: {} ({})", it.message, it.reason),
         ),
-        Outcome::InputRequired => "input required: a person is asked first".to_owned(),
+        Outcome::InputRequired => reply.input_required.as_ref().map_or_else(
+            || "input required: a person is asked first".to_owned(),
+            |it| format!("input required: {}", it.message),
+        ),
         Outcome::Unspecified => "unknown: the service is newer than this command".to_owned(),
     }
 }

@@ -1,9 +1,7 @@
 -- An entry with the versions that it stands on, and what the hold's entries before it
 -- came to.
 select e.hold_id, e.call_id, e.certainty, e.usd_nanos_per_unit, e.fx_buffer_bp, f.fixing_date,
-    p.effective_at, p.input as price_input, p.cache_read as price_cache_read,
-    p.cache_write as price_cache_write, p.output as price_output, p.reasoning as price_reasoning,
-    p.request as price_request, p.price_version_id,
+    p.effective_at, e.price_version_id,
     b.entries as before_entries, b.pico_usd::text as before_pico,
     b.provider_payable as before_provider, b.fx_buffer as before_buffer
 from entries e

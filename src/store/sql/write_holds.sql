@@ -1,4 +1,4 @@
--- The third part: new holds.
+-- The third part: new holds, unless it is too late for one of them.
 , taken as (
     insert into holds (tenant_id, hold_id, call_id, attempt, host_id, user_id, server_id, envelope_id,
         model_id, backend_id, price_version_id, fx_rate_id, usd_nanos_per_unit, fx_buffer_bp,
@@ -9,9 +9,10 @@
         clock.at, clock.at + t.ttl_ms * interval '1 millisecond'
     from unnest($8::uuid[], $9::uuid[], $10::uuid[], $11::smallint[], $12::uuid[], $13::uuid[], $14::uuid[],
             $15::uuid[], $16::uuid[], $17::uuid[], $18::uuid[], $19::uuid[], $20::bigint[], $21::int[],
-            $22::bigint[], $23::bigint[], $24::bigint[], $25::int[], $26::bool[], $27::bigint[], $47::int[], $49::uuid[], $51::text[])
+            $22::bigint[], $23::bigint[], $24::bigint[], $25::int[], $26::bool[], $27::bigint[], $47::int[], $49::uuid[], $51::text[], $52::bigint[])
         as t (tenant_id, hold_id, call_id, attempt, host_id, user_id, server_id, envelope_id,
             model_id, backend_id, price_version_id, fx_rate_id, usd_nanos_per_unit, fx_buffer_bp,
-            calls, money, tokens, limits_from, by_host, ttl_ms, limits_to, root_id, route), clock
+            calls, money, tokens, limits_from, by_host, ttl_ms, limits_to, root_id, route, not_after_us), clock
+    where t.not_after_us is null or clock.at <= timestamptz 'epoch' + t.not_after_us * interval '1 microsecond'
     returning 1
 )

@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use super::{auth, convert, once, sampling::shutting_down, state::Services};
+use super::{auth, convert, once, sampling::shutting_down, state::Services, tokens};
 use crate::{
     call::replay::{Asked, Requests},
     domain::{
@@ -159,7 +159,7 @@ impl EnvelopeService for Envelopes {
         let host = self.host(&metadata).await?;
         let hold = hold_id(&body.hold)?;
         let usage = body.usage.as_ref().map(|it| convert::envelope::usage("usage", it));
-        let usage: Usage = usage.transpose()?.unwrap_or_default();
+        let usage: Option<Usage> = usage.transpose()?;
         let money =
             body.money.as_ref().map(|it| convert::money::amount("money", it, host.currency));
         let used = (usage, money.transpose()?);
@@ -179,6 +179,38 @@ impl EnvelopeService for Envelopes {
         let hold = hold_id(&body.hold)?;
         let settled = self.desk().void(&host, hold).await?;
         Ok(Response::new(settlement(hold, &settled, host.currency)))
+    }
+
+    async fn mint_token(
+        &self,
+        request: Request<proto::MintTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let host = self.host(request.metadata()).await?;
+        Ok(Response::new(tokens::mint(&self.services, &host, request.into_inner()).await?))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<proto::ListTokensRequest>,
+    ) -> Result<Response<proto::ListTokensResponse>, Status> {
+        let (viewer, _) = self.viewer(request.metadata()).await?;
+        Ok(Response::new(tokens::list(&self.services, viewer, request.into_inner()).await?))
+    }
+
+    async fn refresh_token(
+        &self,
+        request: Request<proto::RefreshTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let host = self.host(request.metadata()).await?;
+        Ok(Response::new(tokens::refresh(&self.services, &host, request.get_ref()).await?))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<proto::RevokeTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let (viewer, _) = self.closer(request.metadata()).await?;
+        Ok(Response::new(tokens::revoke(&self.services, viewer, request.get_ref()).await?))
     }
 }
 
@@ -268,7 +300,9 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
     let life = view.envelope.life;
     let mut status: Vec<LimitStatus> = view.limits.iter().map(LimitStatus::from).collect();
     status.push(envelope::seconds(&view.envelope, view.now));
-    convert::envelope::to_wire(&convert::envelope::View {
+    let extensions = view.extensions.iter();
+    let extensions = extensions.map(|it| convert::envelope::extension(it, currency)).collect();
+    let wire = convert::envelope::to_wire(&convert::envelope::View {
         tenant,
         currency,
         user: &view.user,
@@ -279,7 +313,8 @@ fn to_wire(view: &View, tenant: TenantId, currency: Currency) -> proto::Envelope
         left: envelope::left(&life, &view.limits, view.now),
         status: &status,
         now: view.now,
-    })
+    });
+    proto::Envelope { extensions, ..wire }
 }
 
 fn wish(body: &proto::ReserveRequest, currency: Currency) -> Result<Wish, Fault> {
@@ -335,6 +370,7 @@ fn reservation(it: &Reserved, tenant: TenantId, currency: Currency) -> proto::Re
             left,
             envelope,
             refusal: None,
+            landing: it.is_landing,
         },
         Err(limit) => proto::Reservation {
             outcome: convert::envelope::outcome(Outcome::Exhausted).into(),

@@ -13,5 +13,6 @@ pub mod sampling;
 mod server;
 pub mod state;
 pub mod status;
+mod tokens;
 
 pub use server::{Doors, MESSAGE_BYTES_MAX, serve};

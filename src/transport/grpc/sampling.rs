@@ -107,6 +107,7 @@ impl Sampling {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
         let identified = once::identified(&mut body);
+        let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
@@ -118,7 +119,21 @@ impl Sampling {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
-        Ok((call::Request { caller, sampling, call, deadline, gone, sink }, asked, guard))
+        let gone = asked.as_ref().map_or(gone, Asked::forsaken);
+        Ok((
+            call::Request {
+                caller,
+                sampling,
+                models: Vec::new(),
+                call,
+                deadline,
+                gone,
+                sink,
+                body: same,
+            },
+            asked,
+            guard,
+        ))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
@@ -150,7 +165,7 @@ impl Sampling {
     }
 }
 
-pub(super) fn shutting_down() -> Fault {
+pub(crate) fn shutting_down() -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
@@ -160,7 +175,7 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, attempt, envelope, max_tokens } => {
+        Progress::Started { call, attempt, envelope, max_tokens, model: _ } => {
             Event::Started(proto::Started {
                 call: call.to_string(),
                 envelope: convert::name::format(tenant, &envelope),

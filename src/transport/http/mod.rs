@@ -1,4 +1,6 @@
-//! The HTTP door: health and metrics.
+//! The HTTP doors: health, metrics, and chat completions for envelope tokens.
+
+pub mod openai;
 
 use std::sync::{
     Arc,
@@ -64,7 +66,7 @@ impl Health {
 
 /// Serves until `stop`.
 pub async fn serve(
-    (health, metrics): (Health, Metrics),
+    (health, metrics, door): (Health, Metrics, openai::Door),
     listener: TcpListener,
     stop: CancellationToken,
 ) -> Result<()> {
@@ -72,7 +74,8 @@ pub async fn serve(
         .route("/livez", get(|| async { "alive\n" }))
         .route("/readyz", get(ready))
         .with_state(health)
-        .merge(Router::new().route("/metrics", get(told)).with_state(metrics));
+        .merge(Router::new().route("/metrics", get(told)).with_state(metrics))
+        .merge(door.routes());
     let until = async move { stop.cancelled().await };
     axum::serve(listener, routes).with_graceful_shutdown(until).await.context("serving HTTP")
 }

@@ -16,14 +16,7 @@ fn extra(base_url: &str, price: u64) -> Extra {
     Extra {
         base_url: base_url.to_owned(),
         model: "tiny".to_owned(),
-        prices: Prices {
-            input: price,
-            cache_read: price,
-            cache_write: price,
-            output: price,
-            reasoning: price,
-            request: 0,
-        },
+        prices: Prices::of(price, price),
         has_key: false,
     }
 }

@@ -296,7 +296,7 @@ async fn a_new_price_and_a_new_rate_hold_at_once() {
     assert_eq!((set.usd_per_unit.as_str(), set.fixing_date.as_str()), ("1.085", "2024-11-27"));
     let after = catalogue.of(store, clock, tenant).await.unwrap();
     assert_eq!(after.fx.unwrap().usd_nanos_per_unit, 1_085_000_000);
-    assert_eq!(after.models[0].model.price.unwrap().1.input.pico_usd(), 750_000);
+    assert_eq!(after.models[0].model.price.unwrap().1.base.input.pico_usd(), 750_000);
     world.end().await;
 }
 

@@ -49,6 +49,30 @@ fn count(replies: &[CreateMessageResponse], wanted: Outcome) -> usize {
     replies.iter().filter(|it| it.outcome() == wanted).count()
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn none_stays_open_in_one_that_is_closed_while_it_opens() {
+    let world = World::start().await;
+    let (mut opened, mut refused) = (0, 0);
+    for _ in 0..40 {
+        let outer = world.open(limits(10, 60, 100_000_000)).await;
+        let inside = Some(limits(3, 50, 50_000_000));
+        let (inner, _) =
+            tokio::join!(world.open_inside(&outer, inside), world.close_envelope(&outer));
+        match inner {
+            Ok(it) => {
+                opened += 1;
+                assert_eq!(world.envelope(&it.name).await.state(), EnvelopeState::Closed);
+            }
+            Err(it) => {
+                refused += 1;
+                assert_eq!(reason(&it), "ENVELOPE_CLOSED");
+            }
+        }
+    }
+    assert_eq!(opened + refused, 40);
+    world.close().await;
+}
+
 #[tokio::test]
 async fn what_a_nested_one_spends_counts_in_each_that_it_stands_in() {
     let world = World::start().await;

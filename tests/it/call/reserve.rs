@@ -74,10 +74,15 @@ async fn a_host_holds_money_and_pays_what_it_used() {
     let used = Usage { input: 10, output: 20, ..Default::default() };
     let settled = world.settle(&held.hold, Some(used), Some(1_500_000)).await.unwrap();
     assert_eq!((amount(&settled), settled.replayed), (1_500_000, false));
-    // Repeating it, even with another word, books nothing.
-    for again in [1_500_000, 9] {
-        let replayed = world.settle(&held.hold, Some(used), Some(again)).await.unwrap();
-        assert_eq!((amount(&replayed), replayed.replayed), (1_500_000, true));
+    // Repeating it books nothing, and another word is refused.
+    let replayed = world.settle(&held.hold, Some(used), Some(1_500_000)).await.unwrap();
+    assert_eq!((amount(&replayed), replayed.replayed), (1_500_000, true));
+    let more = Usage { input: 11, ..used };
+    for (used, money) in [(used, 9), (more, 1_500_000)] {
+        let refused = world.settle(&held.hold, Some(used), Some(money)).await.unwrap_err();
+        assert_eq!(refused.code(), Code::Aborted, "{refused:?}");
+        let reason = refused.get_details_error_info().unwrap().reason;
+        assert_eq!(reason, "HOLD_SETTLED_OTHERWISE");
     }
     assert_eq!(world.void(&held.hold).await.unwrap_err().code(), Code::FailedPrecondition);
     let entry = world.entry().await;
@@ -139,13 +144,71 @@ async fn truth_that_comes_after_the_hold_expired_corrects_it_once() {
     assert_eq!(nanos(entry.charge.as_ref()), 4_000_000);
     let settled = world.settle(&held.hold, None, Some(1_000_000)).await.unwrap();
     assert_eq!((amount(&settled), settled.replayed), (1_000_000, false));
-    let again = world.settle(&held.hold, None, Some(2_000_000)).await.unwrap();
+    let again = world.settle(&held.hold, None, Some(1_000_000)).await.unwrap();
     assert_eq!((amount(&again), again.replayed), (1_000_000, true));
+    let other = world.settle(&held.hold, None, Some(2_000_000)).await.unwrap_err();
+    assert_eq!(other.code(), Code::Aborted);
     let entries = world.entries().await;
     assert_eq!(entries.len(), 2);
     assert_eq!(entries[0].kind(), EntryKind::LateSettle);
     assert_eq!(entries[0].corrects, entries[1].name);
     assert_eq!(nanos(settled.left.unwrap().money.as_ref()), 499_000_000);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn tokens_that_nobody_counts_pass_no_limit_of_tokens() {
+    let world = World::start().await;
+    let tokens = proto::EnvelopeLimits { tokens: Some(100), ..limits(9, 60, 10_000_000) };
+    let envelope = world.open(tokens).await;
+    let reserve = |input, output| {
+        let envelope = envelope.clone();
+        world.reserve(move |it| {
+            (it.envelope, it.money) = (envelope, Some(money(1_000)));
+            (it.input_tokens, it.max_output_tokens) = (input, output);
+        })
+    };
+    assert_eq!(field(&reserve(0, 0).await.unwrap_err()), "input_tokens");
+    let held = reserve(30, 30).await.unwrap();
+    assert_eq!(held.outcome(), Outcome::Complete);
+    // Without a count the whole hold is taken to be used, until there is one.
+    let settled = world.settle(&held.hold, None, Some(1_000)).await.unwrap();
+    assert_eq!(settled.left.unwrap().tokens, Some(40));
+    assert!(world.entry().await.estimated);
+    let short = reserve(0, 41).await.unwrap();
+    assert_eq!(
+        (short.outcome(), short.limit.unwrap().kind()),
+        (Outcome::Exhausted, proto::LimitKind::Tokens)
+    );
+    let used = Usage { input: 10, output: 5, ..Default::default() };
+    let settled = world.settle(&held.hold, Some(used), Some(1_000)).await.unwrap();
+    assert_eq!((settled.replayed, settled.left.unwrap().tokens), (false, Some(85)));
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_host_that_runs_its_own_model_is_told_of_the_landing_too() {
+    let world = World::start().await;
+    let landing = proto::Landing { reserve: Some(money(400)), tokens: 20 };
+    let kept = proto::EnvelopeLimits { landing: Some(landing), ..limits(9, 60, 1_000) };
+    let envelope = world.open(kept).await;
+    let mut said = Vec::new();
+    for amount in [300, 300, 301, 400, 1] {
+        let change = |it: &mut ReserveRequest| {
+            it.envelope.clone_from(&envelope);
+            it.money = Some(money(amount));
+        };
+        let held = world.reserve(change).await.unwrap();
+        if held.outcome() == Outcome::Complete {
+            world.settle(&held.hold, None, Some(amount)).await.unwrap();
+        }
+        said.push((held.outcome(), held.landing));
+    }
+    let ordinary = (Outcome::Complete, false);
+    // What is kept is for one that concludes, and then nothing is left.
+    assert_eq!(said[..2], [ordinary, ordinary]);
+    assert_eq!(said[2], (Outcome::Complete, true));
+    assert_eq!(said[3], (Outcome::Exhausted, false));
     world.close().await;
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bursar::{
     domain::{draft::Scope, model::BackendKind, period::Period, price::Price},
     proto,
-    transport::grpc::convert::{admin, id, label, timestamp},
+    transport::grpc::convert::{admin, id, label, prices, timestamp},
 };
 
 use super::{
@@ -143,22 +143,25 @@ fn a_models_fields_are_refused_by_name() {
         refused(admin::model(Some(&bad)), field);
     }
     refused(admin::model(None), "model");
-    assert_eq!(admin::model(Some(&model())).unwrap().prices.input, Price::from_pico_usd(150_000));
+    assert_eq!(
+        admin::model(Some(&model())).unwrap().prices.base.input,
+        Price::from_pico_usd(150_000)
+    );
 }
 
 #[test]
 fn prices_are_plain_decimals_and_free_is_said_as_zero() {
-    let free = admin::prices("price", Some(&price("0", "0"))).unwrap();
+    let free = prices::read("price", Some(&price("0", "0"))).unwrap();
     assert!(free.are_free());
     let bad =
         ["-1", "1e3", "NaN", "inf", "-0.0", "0.0000001", "1001", " 1", "1,5", "1.", ".5", "+1"];
     for bad in bad {
-        refused(admin::prices("price", Some(&price(bad, "1"))), "price.input");
-        refused(admin::prices("price", Some(&price("1", bad))), "price.output");
+        refused(prices::read("price", Some(&price(bad, "1"))), "price.input");
+        refused(prices::read("price", Some(&price("1", bad))), "price.output");
         let with = |spoil: fn(&mut proto::Price, String)| {
             let mut it = price("1", "2");
             spoil(&mut it, bad.to_owned());
-            admin::prices("price", Some(&it))
+            prices::read("price", Some(&it))
         };
         refused(with(|it, bad| it.cache_read = bad), "price.cache_read");
         refused(with(|it, bad| it.cache_write = bad), "price.cache_write");
@@ -166,11 +169,40 @@ fn prices_are_plain_decimals_and_free_is_said_as_zero() {
     }
     for bad in ["-1", "1e3", "1001", "0.0000000000001"] {
         let it = proto::Price { request: bad.to_owned(), ..price("1", "2") };
-        refused(admin::prices("price", Some(&it)), "price.request");
+        refused(prices::read("price", Some(&it)), "price.request");
     }
-    let safe = admin::prices("price", Some(&price("1", "2"))).unwrap();
+    let safe = prices::read("price", Some(&price("1", "2"))).unwrap();
+    let (request, safe) = (safe.request, safe.base);
     assert_eq!((safe.cache_read, safe.cache_write), (safe.input, safe.input));
-    assert_eq!((safe.reasoning, safe.request), (safe.output, 0));
+    assert_eq!((safe.reasoning, request), (safe.output, 0));
+    assert_eq!(
+        (safe.audio_input, safe.image, safe.audio_output),
+        (safe.input, safe.input, safe.output)
+    );
+}
+
+#[test]
+fn tiers_name_rising_thresholds_and_what_differs() {
+    let tier = |above_tokens, input: &str| proto::PriceTier {
+        above_tokens,
+        input: input.to_owned(),
+        ..Default::default()
+    };
+    let with = |tiers| {
+        let base = proto::Price { cache_read: "0.5".to_owned(), ..price("1", "2") };
+        prices::read("price", Some(&proto::Price { tiers, ..base }))
+    };
+    let read = with(vec![tier(1_000, "3"), tier(2_000, "")]).unwrap();
+    let usd = |text: &str| text.parse::<Price>().unwrap();
+    assert_eq!((read.at(1_000).input, read.at(1_001).input), (usd("1"), usd("3")));
+    assert_eq!((read.at(2_001).input, read.at(2_001).cache_read), (usd("3"), usd("0.5")));
+    // And back.
+    let wire = prices::to_wire(&read, String::new());
+    assert_eq!(prices::read("price", Some(&wire)).unwrap(), read);
+    refused(with(vec![tier(0, "3")]), "price.tiers[0].above_tokens");
+    refused(with(vec![tier(5, "3"), tier(6, "NaN")]), "price.tiers[1].input");
+    refused(with(vec![tier(5, "3"), tier(5, "4")]), "price.tiers");
+    refused(with(vec![tier(1, ""); 5]), "price.tiers");
 }
 
 fn grant() -> proto::Grant {
@@ -213,6 +245,38 @@ fn a_grants_fields_are_refused_by_name() {
     refused(admin::grant(None, eur()), "grant");
     let good = admin::grant(Some(grant()), eur()).unwrap();
     assert_eq!((good.max_envelope, good.call_seconds), (good.default_envelope, 45));
+}
+
+#[test]
+fn what_a_person_may_add_is_bounded_and_refused_by_name() {
+    type Spoil = fn(&mut proto::GrantExtension);
+    let cases: [(&str, Spoil); 10] = [
+        ("grant.extension", |it| *it = proto::GrantExtension { times: 1, ..Default::default() }),
+        ("grant.extension.calls", |it| it.calls = -1),
+        ("grant.extension.calls", |it| it.calls = 1_000_001),
+        // Fifty times that, on top of the largest envelope, is more than any may have.
+        ("grant.extension.calls", |it| it.calls = 20_000),
+        ("grant.extension.seconds", |it| it.seconds = i64::MAX),
+        ("grant.extension.seconds", |it| it.seconds = 1_000_000),
+        ("grant.extension.money.units", |it| it.money = Some(money(-1, 0))),
+        ("grant.extension.money", |it| it.money = Some(money(20_000_000, 0))),
+        ("grant.extension.times", |it| it.times = 101),
+        ("grant.extension.times", |it| it.times = -1),
+    ];
+    let good =
+        proto::GrantExtension { calls: 10, seconds: 60, money: Some(money(1, 0)), times: 50 };
+    for (field, spoil) in cases {
+        let mut bad = good.clone();
+        spoil(&mut bad);
+        refused(admin::grant(Some(proto::Grant { extension: Some(bad), ..grant() }), eur()), field);
+    }
+    let read = |it| {
+        let grant = proto::Grant { extension: Some(it), ..grant() };
+        admin::grant(Some(grant), eur()).unwrap().extension.unwrap()
+    };
+    assert_eq!((read(good.clone()).extra.calls, read(good.clone()).times), (10, 50));
+    assert_eq!(read(proto::GrantExtension { times: 0, ..good }).times, 1);
+    assert_eq!(admin::grant(Some(grant()), eur()).unwrap().extension, None);
 }
 
 fn budget() -> proto::Budget {

@@ -14,6 +14,7 @@ use bursar::{
         hold::Hold,
         limit::{LimitKey, LimitKind, Width},
         price::{Price, Prices},
+        rates::Rates,
         usage::Usage,
     },
 };
@@ -243,10 +244,37 @@ async fn a_call_of_november_that_ends_in_december_is_charged_to_november() {
     assert_eq!(world.problems().await, Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn an_order_whose_time_is_over_takes_nothing_on_either_path() {
+    let world = World::of_standing_time().await;
+    let last = "2026-11-30T12:00:30Z".parse().unwrap();
+    let engine = world.engine();
+    let limits = world.money(UNIT).await;
+    for (time, is_taken) in [("12:00:30", true), ("12:00:31", false), ("12:00:29", true)] {
+        world.set_time(format!("2026-11-30T{time}Z").parse().unwrap()).await;
+        let mut order = world.order(&limits, UNIT / 10, 1);
+        order.ask.not_after = Some(last);
+        let before = world.counters(limits[0]).await;
+        let verdict = engine.hold(order).await.unwrap();
+        assert_eq!(matches!(verdict, Verdict::Held(_)), is_taken, "{time}: {verdict:?}");
+        if !is_taken {
+            assert!(matches!(verdict, Verdict::Late), "{time}: {verdict:?}");
+            assert_eq!(world.counters(limits[0]).await, before, "{time}");
+        }
+    }
+    // What is refused takes the locked path at once.
+    world.set_time("2026-11-30T12:00:31Z".parse().unwrap()).await;
+    let mut order = world.order(&limits, 2 * UNIT, 1);
+    order.ask.not_after = Some(last);
+    assert!(matches!(engine.hold(order).await.unwrap(), Verdict::Late));
+    assert_eq!(world.problems().await, Vec::<String>::new());
+}
+
 /// Input 3, cache write 3.75, output 15 USD per million tokens.
 fn prices() -> Prices {
     let price = |usd: &str| usd.parse::<Price>().unwrap();
-    Prices { cache_write: price("3.75"), ..Prices::of(price("3"), price("15")) }
+    let flat = Prices::of(price("3"), price("15"));
+    Prices { base: Rates { cache_write: price("3.75"), ..flat.base }, ..flat }
 }
 
 #[tokio::test]

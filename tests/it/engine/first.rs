@@ -31,7 +31,7 @@ async fn a_call_is_held_and_settled_on_every_limit_that_applies() {
         for key in &limits {
             assert!(world.counters(*key).await[3] > 0);
         }
-        let Ended::Booked { booking, limits: after } =
+        let Ended::Booked { booking, limits: after, .. } =
             settle(&engine, taken, truth(UNIT / 4, 300)).await
         else {
             panic!("resolved before")

@@ -8,6 +8,7 @@ use bursar::{
         limit::LimitKind,
         money::Amount,
         price::{Price, Prices},
+        rates::Rates,
         usage::Usage,
     },
 };
@@ -110,14 +111,10 @@ proptest! {
 
 fn prices(input: &str, cache_read: &str, cache_write: &str, output: &str) -> Prices {
     let price = |it: &str| it.parse::<Price>().unwrap();
-    Prices {
-        input: price(input),
-        cache_read: price(cache_read),
-        cache_write: price(cache_write),
-        output: price(output),
-        reasoning: price(output),
-        request: 0,
-    }
+    let flat = Prices::of(price(input), price(output));
+    let base =
+        Rates { cache_read: price(cache_read), cache_write: price(cache_write), ..flat.base };
+    Prices { base, ..flat }
 }
 
 /// Pico-USD of a plain decimal of USD.

@@ -128,6 +128,7 @@ impl Real {
             limits,
             reserve: None,
             kept: Vec::new(),
+            not_after: None,
         };
         let Ok(grant) = decide::hold(&mut self.book, &ask, None) else { return false };
         let hold = Hold {

@@ -160,6 +160,7 @@ impl World {
                 limits: limits.to_vec(),
                 reserve: None,
                 kept: Vec::new(),
+                not_after: None,
             },
             ttl: Duration::from_mins(10),
             by_host: false,
@@ -254,6 +255,7 @@ pub(crate) fn held(verdict: Verdict) -> Held {
         Verdict::Held(it) => *it,
         Verdict::Short(it) => panic!("short: {it:?}"),
         Verdict::Closed(it) => panic!("closed: {it:?}"),
+        Verdict::Late => panic!("late"),
     }
 }
 

@@ -10,10 +10,11 @@ use bursar::{
     },
     store::{Settings, Store},
 };
+use sqlx::Connection as _;
 use tokio::task::JoinSet;
 
 use super::proof;
-use crate::engine::world::{UNIT, World, settle, truth};
+use crate::engine::world::{UNIT, World, parties, settle, truth};
 
 /// Deadlocks that Postgres has broken in the test's database.
 const DEADLOCKS: &str = "select deadlocks from pg_stat_database where datname = current_database()";
@@ -73,6 +74,43 @@ async fn two_hundred_workers_that_name_limits_in_both_orders_never_deadlock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn who_waits_for_a_lock_of_somebody_else_keeps_no_other_tenant_waiting() {
+    let mut world = World::new();
+    proof::witness(&world.db.url).await;
+    let stuck = world.money(9 * UNIT).await;
+    world.parties = parties(&world.clock);
+    let free = world.money(90 * UNIT).await;
+    // One lane for both.
+    let engine = world.engine();
+    let mut owner = world.owner().await;
+    let mut locked = owner.begin().await.unwrap();
+    sqlx::query("select from limits where limit_id = $1 for update")
+        .bind(stuck[0].id.uuid())
+        .execute(&mut *locked)
+        .await
+        .unwrap();
+    let hold = |limits: &[LimitKey]| {
+        let (engine, order) = (engine.clone(), world.order(limits, UNIT, 1));
+        tokio::spawn(async move { engine.hold(order).await })
+    };
+    let waiting = [hold(&stuck), hold(&stuck)];
+    for _ in 0..60 {
+        assert!(matches!(hold(&free).await.unwrap(), Ok(Verdict::Held(_))));
+    }
+    // More of the same tenant's, now that it is known to be stuck.
+    let more = hold(&stuck);
+    assert!(matches!(hold(&free).await.unwrap(), Ok(Verdict::Held(_))));
+    assert!(waiting.iter().chain([&more]).all(|it| !it.is_finished()));
+    locked.rollback().await.unwrap();
+    for it in waiting.into_iter().chain([more]) {
+        assert!(matches!(it.await.unwrap(), Ok(Verdict::Held(_))));
+    }
+    assert_eq!(world.counters(stuck[0]).await, [9 * UNIT, 0, 0, 3 * UNIT]);
+    assert_eq!(world.counters(free[0]).await, [90 * UNIT, 0, 0, 61 * UNIT]);
+    assert_eq!(proof::problems(&world.db.url).await, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn late_truths_in_the_middle_of_it_deadlock_with_nobody() {
     let world = Arc::new(World::new());
     proof::witness(&world.db.url).await;
@@ -101,7 +139,7 @@ async fn late_truths_in_the_middle_of_it_deadlock_with_nobody() {
             work.spawn(async move {
                 match engine.hold(world.order(&keys, UNIT, 1)).await.unwrap() {
                     Verdict::Held(it) => drop(settle(&engine, *it, truth(UNIT, 1)).await),
-                    Verdict::Closed(_) => {}
+                    Verdict::Closed(_) | Verdict::Late => {}
                     Verdict::Short(it) => panic!("{it:?}"),
                 }
             });

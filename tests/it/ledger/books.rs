@@ -102,6 +102,7 @@ async fn hold(
             limits: limits.iter().map(|it| it.key).collect(),
             reserve: None,
             kept: Vec::new(),
+            not_after: None,
         },
         ttl,
         by_host: false,
@@ -140,7 +141,7 @@ async fn open_envelope(world: &World, sql: &mut PgConnection, tenant: TenantId) 
     let insert = sqlx::query(
         "insert into envelopes (tenant_id, envelope_id, host_id, user_id, server_id, grant_id,
             calls, seconds, money, tokens, opened_at, closes_at)
-         select $1, $2, $3, $4, $5, grant_id, 20, 120, 500000000, 100000, now(), now() + interval '1 hour'
+         select $1, $2, $3, $4, $5, grant_id, 20, 3600, 500000000, 100000, now(), now() + interval '1 hour'
          from grants where tenant_id = $1",
     );
     let insert = insert.bind(tenant.uuid()).bind(envelope.uuid()).bind(parties.host.uuid());
@@ -159,7 +160,7 @@ async fn open_limits(world: &World, sql: &mut PgConnection, parties: &Parties) -
     };
     let allowance = Allowance {
         calls: 20,
-        seconds: 120,
+        seconds: 3_600,
         money: Amount::from_nanos(500_000_000),
         tokens: Some(100_000),
         concurrent_calls: None,
@@ -176,7 +177,8 @@ async fn open_limits(world: &World, sql: &mut PgConnection, parties: &Parties) -
         let insert = sqlx::query(
             "insert into limits (tenant_id, limit_id, width, envelope_id, kind, amount, enforcing, opens_at,
                 closes_at)
-             values ($1, $2, 0, $3, $4, $5, true, now() - interval '1 minute', now() + interval '1 hour')",
+             select $1, $2, 0, $3, $4, $5, true, opened_at - interval '1 minute', closes_at
+             from envelopes where envelope_id = $3",
         );
         let insert = insert.bind(parties.tenant.uuid()).bind(it.key.id.uuid());
         let insert = insert.bind(parties.envelope.uuid()).bind(kind).bind(it.amount);

@@ -8,5 +8,6 @@ mod explain;
 mod export;
 mod filled;
 mod list;
+mod months;
 mod report;
 mod tamper;

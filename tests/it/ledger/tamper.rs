@@ -2,7 +2,7 @@
 
 use bursar::{
     domain::{
-        ids::{EntryId, HoldId, LimitId},
+        ids::{BudgetId, EntryId, HoldId, LimitId},
         limit::LimitKind,
     },
     ledger::{Verification, verify, verify_all},
@@ -81,6 +81,29 @@ async fn a_changed_overrun_counter_is_named() {
         |it| {
             let limit = it.limit(LimitKind::Tokens);
             [format!("limit {limit} (tokens): overrun is 7, but its entries sum to 0")]
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_limit_that_was_raised_without_anybody_having_said_so_is_named() {
+    check(
+        |it| set_limit(it.limit(LimitKind::Calls), "amount = amount + 1"),
+        |it| {
+            let (limit, envelope) = (it.limit(LimitKind::Calls), it.parties.envelope);
+            [format!(
+                "limit {limit} (calls) of envelope {envelope}: amount is 21, but what it was \
+                 opened with and its extensions come to 20"
+            )]
+        },
+    )
+    .await;
+    check(
+        |it| set_limit(it.limit(LimitKind::Calls), "closes_at = closes_at + interval '1 hour'"),
+        |it| {
+            let limit = it.limit(LimitKind::Calls);
+            [format!("limit {limit} (calls) of envelope {}: life is", it.parties.envelope)]
         },
     )
     .await;
@@ -280,6 +303,36 @@ async fn a_correction_of_nothing_is_named() {
         |_| {
             let gone = EntryId::from(stray());
             [format!("corrects entry {gone}, which does not exist")]
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_correction_that_points_at_nothing_is_named() {
+    check(
+        |it| {
+            let id = it.expired.id.uuid();
+            format!("update entries set corrects = null where corrects = '{id}'")
+        },
+        |_| ["is a correction and does not name the entry that it corrects".to_owned()],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_budget_that_is_charged_above_its_amount_is_named() {
+    check(
+        |it| {
+            let id = it.limit(LimitKind::Calls).uuid();
+            format!(
+                "update limits set amount = 1, envelope_id = null, budget_id = '{STRAY}', width = 6
+                 where limit_id = '{id}'"
+            )
+        },
+        |it| {
+            let (limit, budget) = (it.limit(LimitKind::Calls), BudgetId::from(stray()));
+            [format!("limit {limit} (calls) of budget {budget}: settled is 2, above its 1")]
         },
     )
     .await;

@@ -22,12 +22,21 @@ pub(super) async fn drive(world: &World, when: &str) {
         sample(world, when, n).await;
         envelopes(world).await;
         reserve(world).await;
+        extension(world).await;
     }
     late(world).await;
 }
 
-/// One for everybody and one for the user, so that calls have several limits.
+/// One for everybody and one for the user, so that calls have several limits; and consent
+/// to an extension.
 pub(super) async fn budgets(world: &World, when: &str) {
+    let consent = format!(
+        "{OURS} with given as (
+            update grants set extend_calls = 1, extend_seconds = 0, extend_money = 0, extend_times = 100
+            returning 1
+         ) select count(*) from given"
+    );
+    assert!(world.number(&consent).await > 0);
     for user in ["", demo::USER] {
         let budget = proto::Budget {
             display_name: format!("{when} {user}"),
@@ -82,6 +91,29 @@ async fn envelopes(world: &World) {
     let answer = |envelope: &str| world.sample(ask_in(envelope, &json!({ "text": "three" })));
     assert_eq!(answer(&inner.name).await.unwrap().outcome(), Outcome::Complete);
     assert_eq!(answer(&inner.name).await.unwrap().outcome(), Outcome::Exhausted);
+}
+
+/// An envelope that has run out, inside another one, and a person who lets it go on.
+async fn extension(world: &World) {
+    let request = OpenEnvelopeRequest {
+        parent: world.open(limits(9, 60, 10_000_000)).await,
+        user: demo::USER.to_owned(),
+        server: demo::SERVER.to_owned(),
+        limits: Some(limits(1, 30, 5_000_000)),
+        ..Default::default()
+    };
+    let inner = world.envelopes().open_envelope(world.host(request)).await.unwrap().into_inner();
+    let script = json!({ "text": "four" });
+    let mut request =
+        CreateMessageRequest { accepts_input_required: true, ..ask_in(&inner.name, &script) };
+    world.sample(request.clone()).await.unwrap();
+    let asked = world.sample(request.clone()).await.unwrap().input_required.unwrap();
+    request.resume_token = asked.resume_token;
+    request.input_answer = Some(proto::InputAnswer {
+        action: proto::InputAction::Accept.into(),
+        content_json: String::new(),
+    });
+    assert_eq!(world.sample(request).await.unwrap().outcome(), Outcome::Complete);
 }
 
 fn reservation(envelope: &str, seconds: i64) -> ReserveRequest {

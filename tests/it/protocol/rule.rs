@@ -71,8 +71,14 @@ impl Scenario {
         let need = i64::from(self.calls[call].need);
         let size = Size::Fixed { money: Amount::from_nanos(need), tokens: 0 };
         let offers = vec![Offer { terms: terms(), route: None, size }];
-        let ask =
-            Ask { calls: 1, offers, limits: self.keys(call), reserve: None, kept: Vec::new() };
+        let ask = Ask {
+            calls: 1,
+            offers,
+            limits: self.keys(call),
+            reserve: None,
+            kept: Vec::new(),
+            not_after: None,
+        };
         let mut book = self.book(*rows);
         match decide::hold(&mut book, &ask, now.map(instant)) {
             Ok(_) => {
@@ -81,7 +87,7 @@ impl Scenario {
             }
             Err(Denial::Short(_)) => Decided::Short,
             Err(Denial::Closed(_)) => Decided::Closed,
-            Err(Denial::Unknown) => panic!("all limits are known"),
+            Err(Denial::Late | Denial::Unknown) => panic!("all limits are known"),
         }
     }
 

@@ -180,6 +180,34 @@ async fn twenty_at_once_make_one_call() {
 }
 
 #[tokio::test]
+async fn who_repeats_a_request_that_runs_gets_all_of_it_though_the_first_goes_away() {
+    let world = world().await;
+    let script = json!({ "text": "one two three", "deltas": 3, "delay_ms": 400 });
+    let request = named("r-1", ask(&script));
+    let (mut client, first) = (world.sampling(), world.host(request.clone()));
+    let first = tokio::spawn(async move { client.create_message(first).await });
+    until(&world, "select count(*) from holds", 1).await;
+    let (mut client, second) = (world.sampling(), world.host(request.clone()));
+    let second = tokio::spawn(async move { client.create_message(second).await });
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    first.abort();
+    let reply = second.await.unwrap().unwrap().into_inner();
+    assert_eq!((reply.outcome(), text(&reply)), (Outcome::Complete, "one two three"));
+    assert_eq!(world.number(ENTRIES).await, 1);
+    // With nobody left it is cut, and what there is of it is what is replayed.
+    let request = named("r-2", ask(&script));
+    let (mut client, first) = (world.sampling(), world.host(request.clone()));
+    let first = tokio::spawn(async move { client.create_message(first).await });
+    until(&world, "select count(*) from holds", 1).await;
+    first.abort();
+    until(&world, "select count(*) from entries where cut = 'client_gone'", 1).await;
+    let reply = world.sample(request).await.unwrap();
+    assert!(matches!(reply.outcome(), Outcome::Partial | Outcome::Exhausted), "{reply:?}");
+    assert_eq!(world.number(ENTRIES).await, 2);
+    world.close().await;
+}
+
+#[tokio::test]
 async fn a_failure_that_cost_nothing_gives_the_id_back_and_one_that_cost_does_not() {
     let world = world().await;
     let free = json!({ "fault": "http_status", "status": 429 });

@@ -11,7 +11,6 @@ use crate::{
         model::{self, BackendKind, Bounding, Profile, Trust},
         money::{Amount, Currency},
         period::{Period, to_the_second},
-        price::{Price, Prices},
         tenant::Tenant,
         vocabulary::Tokenizer,
     },
@@ -19,7 +18,7 @@ use crate::{
     store::catalogue::FxRate,
     transport::grpc::convert::{
         envelope::{allowance_to_wire, limit_status},
-        money, name,
+        money, name, prices,
     },
 };
 
@@ -79,6 +78,12 @@ pub(super) fn grant(it: &Listed, tenant: &Tenant) -> proto::Grant {
         call_seconds: i64::try_from(grant.call_time.as_secs()).unwrap_or(i64::MAX),
         create_time: to_the_second(*created_at),
         revoke_time: time(*revoked_at),
+        extension: grant.extension.map(|it| proto::GrantExtension {
+            calls: it.extra.calls,
+            seconds: it.extra.seconds,
+            money: Some(money::to_wire(it.extra.money, tenant.currency)),
+            times: i32::try_from(it.times).unwrap_or(i32::MAX),
+        }),
     }
 }
 
@@ -156,7 +161,7 @@ pub(super) fn model(it: &Offered, tenant: TenantId) -> proto::Model {
         audio_tokens_max: number(model.audio_tokens_max),
         intelligence: i32::from(model.intelligence),
         speed: i32::from(model.speed),
-        price: model.price.map(|(version, prices)| price(&prices, version.to_string())),
+        price: model.price.map(|(version, it)| prices::to_wire(&it, version.to_string())),
         tokenizer: model.bound.tokenizer.word().to_owned(),
         bounds: Some(bounds(&model.bound)),
     }
@@ -183,31 +188,6 @@ fn bounds(it: &Bounding) -> proto::ModelBounds {
         coarse: *trust > Trust::Fine,
         suspended: *trust == Trust::Suspended,
     }
-}
-
-fn price(it: &Prices, version: String) -> proto::Price {
-    let Prices { input, cache_read, cache_write, output, reasoning, request } = *it;
-    let usd = |it: Price| it.to_string();
-    proto::Price {
-        input: usd(input),
-        output: usd(output),
-        cache_read: usd(cache_read),
-        cache_write: usd(cache_write),
-        reasoning: usd(reasoning),
-        request: fee(request),
-        version,
-    }
-}
-
-/// USD per request, from pico-USD; empty for none.
-fn fee(pico: u64) -> String {
-    const PER_USD: u64 = 1_000_000_000_000;
-    if pico == 0 {
-        return String::new();
-    }
-    let decimals = format!("{:012}", pico % PER_USD);
-    let kept = decimals.trim_end_matches('0').len().max(2);
-    format!("{}.{}", pico / PER_USD, decimals.get(..kept).unwrap_or(&decimals))
 }
 
 pub(super) fn fx_rate(it: &FxRate, tenant: TenantId, currency: Currency) -> proto::FxRate {

@@ -10,6 +10,7 @@ use crate::{
     domain::{
         draft::PartialAllowance,
         envelope::{Allowance, CALLS_MAX, Landing, Left, Lifetime, SECONDS_MAX, TOKENS_MAX},
+        extension::{Extension, Extra},
         fault::Fault,
         ids::{EnvelopeId, TenantId},
         limit::{LimitKind, Owner},
@@ -119,6 +120,23 @@ pub fn to_wire(view: &View<'_>) -> proto::Envelope {
         closed_at: lifetime.closed_at.map_or_else(String::new, to_the_second),
         status: status.iter().map(|it| limit_status(it, *tenant)).collect(),
         parent: parent.map_or_else(String::new, |it| name::format(*tenant, &it)),
+        extensions: Vec::new(),
+    }
+}
+
+/// An extension for the wire. What a person said is always the host's word so far.
+pub fn extension(it: &Extension, currency: Currency) -> proto::EnvelopeExtension {
+    let Extension { accepted, extra, waited_seconds, given_at, call } = *it;
+    let Extra { calls, seconds, money } = extra;
+    proto::EnvelopeExtension {
+        calls,
+        seconds,
+        money: Some(money::to_wire(money, currency)),
+        waited_seconds,
+        given_at: to_the_second(given_at),
+        asserted_by: "HOST".to_owned(),
+        call: call.to_string(),
+        accepted,
     }
 }
 

@@ -12,6 +12,7 @@ pub mod money;
 pub mod name;
 pub mod page;
 mod params;
+pub mod prices;
 pub mod reply;
 pub mod request;
 mod tools;

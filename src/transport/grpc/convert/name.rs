@@ -6,7 +6,7 @@ use crate::domain::{
     fault::Fault,
     ids::{
         BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId, ModelId,
-        ServerId, TenantId, UserId,
+        ServerId, TenantId, TokenId, UserId,
     },
 };
 
@@ -35,6 +35,7 @@ collections! {
     HostId = "hosts";
     ModelId = "models";
     ServerId = "servers";
+    TokenId = "tokens";
     UserId = "users";
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     call::{
-        Charge, MessageResult, Reply, Routed,
+        Charge, MessageResult, Question, Reply, Routed,
         explain::{Candidate, Explained},
     },
     domain::{
@@ -14,6 +14,7 @@ use crate::{
         message::{Block, ToolUse},
         money::Currency,
         outcome::Refusal,
+        period::to_the_second,
     },
     proto::{self, content_block},
 };
@@ -34,6 +35,19 @@ pub fn to_wire(it: Reply, tenant: TenantId, currency: Currency) -> proto::Create
         call: it.call.map_or_else(String::new, |it| it.to_string()),
         refusal: it.refusal.map(refusal),
         landing: it.is_landing,
+        input_required: it.question.map(|it| question(*it)),
+    }
+}
+
+fn question(it: Question) -> proto::InputRequired {
+    let Question { message, elicitation, server, token, expires_at } = it;
+    proto::InputRequired {
+        reason: "ENVELOPE_EXTENSION".to_owned(),
+        message,
+        server,
+        elicitation_json: elicitation.as_str().to_owned(),
+        resume_token: token,
+        expire_time: to_the_second(expires_at),
     }
 }
 

@@ -8,11 +8,18 @@ use super::{
 };
 use crate::{
     domain::{
+        extension::{Resume, Said},
         fault::Fault,
         request::{EnvelopeChoice, Origin, OriginatingCall, Revision, SamplingRequest, Scope},
     },
-    proto,
+    proto::{self, InputAction},
 };
+
+/// The longest token of a question, in bytes.
+const TOKEN_BYTES_MAX: usize = 1_024;
+
+/// The longest answer to one, in bytes.
+const CONTENT_BYTES_MAX: usize = 4_096;
 
 /// The longest project root, in bytes.
 const ROOT_BYTES_MAX: usize = 2_048;
@@ -28,6 +35,7 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
     let root = project_root("root", &it.root)?;
     let input_key = label("input_key", &it.input_key)?;
     let request_id = label("request_id", &it.request_id)?;
+    let resume = resume(&it.resume_token, it.input_answer)?;
     let revision = revision(&it.protocol_revision)?;
     let tools_declared = it.client_capabilities.is_none_or(|it| it.sampling_tools);
     let params = it.params.ok_or_else(|| Fault::invalid("params", "is required"))?;
@@ -43,10 +51,34 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
         input_key,
         request_id,
         accepts_input_required: it.accepts_input_required,
+        resume: resume.map(Box::new),
         revision,
         params,
         warnings,
     })
+}
+
+/// An answer with the question's token. Whether they are any good is seen when the token
+/// is opened.
+fn resume(token: &str, answer: Option<proto::InputAnswer>) -> Result<Option<Resume>, Fault> {
+    let Some(token) = optional("resume_token", token, TOKEN_BYTES_MAX)? else {
+        let problem = "is required with input_answer";
+        return answer.map_or(Ok(None), |_| Err(Fault::invalid("resume_token", problem)));
+    };
+    let proto::InputAnswer { action, content_json } = answer.unwrap_or_default();
+    let said = match InputAction::try_from(action) {
+        Ok(InputAction::Accept) if content_json.len() > CONTENT_BYTES_MAX => {
+            let problem = format!("must be at most {CONTENT_BYTES_MAX} bytes");
+            return Err(Fault::invalid("input_answer.content_json", problem));
+        }
+        Ok(InputAction::Accept) => Said::Yes(Some(content_json).filter(|it| !it.is_empty())),
+        Ok(InputAction::Decline | InputAction::Cancel | InputAction::Unspecified) => Said::No,
+        Err(_) => {
+            let problem = "must be ACCEPT, DECLINE, CANCEL or absent";
+            return Err(Fault::invalid("input_answer.action", problem));
+        }
+    };
+    Ok(Some(Resume { token, said }))
 }
 
 fn originating_call(it: &proto::OriginatingCall) -> Result<OriginatingCall, Fault> {

@@ -3,11 +3,19 @@
 use std::collections::HashSet;
 
 use crate::{
-    domain::{draft, fault::Fault, grant::CALL_SECONDS, money::Currency},
+    domain::{
+        draft,
+        envelope::{Allowance, CALLS_MAX, SECONDS_MAX},
+        extension::{Extra, MONEY_NANOS_MAX, TIMES_MAX, Terms},
+        fault::Fault,
+        grant::CALL_SECONDS,
+        money::Currency,
+    },
     proto,
     transport::grpc::convert::{
         envelope::allowance,
-        field::{At, alias, at_most, count, each, id},
+        field::{At, alias, at_most, count, each, id, within},
+        money,
     },
 };
 
@@ -36,6 +44,7 @@ fn read(it: proto::Grant, currency: Currency) -> Result<draft::Grant, Fault> {
         0 => CALL_SECONDS,
         seconds => seconds,
     };
+    let extension = it.extension.as_ref().map(|it| extension(it, &max, currency));
     Ok(draft::Grant {
         user,
         server,
@@ -46,7 +55,43 @@ fn read(it: proto::Grant, currency: Currency) -> Result<draft::Grant, Fault> {
         background: it.background,
         reveal_model: it.reveal_model,
         call_seconds,
+        extension: extension.transpose().at("extension")?,
     })
+}
+
+/// What a person may add at a time, and how often. Together with the largest envelope it
+/// is no more than an envelope may have at all.
+fn extension(
+    it: &proto::GrantExtension,
+    max: &Allowance,
+    currency: Currency,
+) -> Result<Terms, Fault> {
+    let proto::GrantExtension { calls, seconds, money, times } = it;
+    let money = money.as_ref().map(|it| money::amount("money", it, currency)).transpose()?;
+    let extra = Extra {
+        calls: within("calls", *calls, 0..=CALLS_MAX)?,
+        seconds: within("seconds", *seconds, 0..=SECONDS_MAX)?,
+        money: money.unwrap_or_default(),
+    };
+    if extra.is_nothing() {
+        return Err(Fault::invalid("", "must have at least one of calls, seconds and money"));
+    }
+    let times = match within("times", i64::from(*times), 0..=TIMES_MAX)? {
+        0 => 1,
+        times => times,
+    };
+    for (field, one, has, most) in [
+        ("calls", extra.calls, max.calls, CALLS_MAX),
+        ("seconds", extra.seconds, max.seconds, SECONDS_MAX),
+        ("money", extra.money.nanos(), max.money.nanos(), MONEY_NANOS_MAX),
+    ] {
+        if one.saturating_mul(times).saturating_add(has) > most {
+            let problem = "is too much: so often, on top of the largest envelope, it is more \
+                           than any envelope may have";
+            return Err(Fault::invalid(field, problem));
+        }
+    }
+    Ok(Terms { extra, times })
 }
 
 fn models(aliases: Vec<String>) -> Result<Vec<String>, Fault> {

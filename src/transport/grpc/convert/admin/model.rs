@@ -1,17 +1,17 @@
 //! Models, prices and exchange rates.
 
-use std::str::FromStr;
-
 use crate::{
     domain::{
         draft,
         fault::Fault,
-        money::{Currency, NANOS_PER_UNIT, NotAnAmount, scaled_decimal},
-        price::{Price, Prices},
+        money::{Currency, NANOS_PER_UNIT, scaled_decimal},
         vocabulary::Tokenizer,
     },
     proto,
-    transport::grpc::convert::field::{At, alias, count, required, within},
+    transport::grpc::convert::{
+        field::{At, alias, count, required, within},
+        prices,
+    },
 };
 
 const VENDOR_BYTES_MAX: usize = 256;
@@ -44,7 +44,7 @@ fn read(it: &proto::Model) -> Result<draft::Model, Fault> {
         tokenizer: tokenizer(&it.tokenizer)?,
         intelligence: percent("intelligence", it.intelligence)?,
         speed: percent("speed", it.speed)?,
-        prices: prices("price", it.price.as_ref())?,
+        prices: prices::read("price", it.price.as_ref())?,
     })
 }
 
@@ -57,44 +57,6 @@ fn tokenizer(word: &str) -> Result<Tokenizer, Fault> {
 fn percent(field: &'static str, value: i32) -> Result<u8, Fault> {
     let value = within(field, i64::from(value), 0..=100)?;
     u8::try_from(value).map_err(|_| Fault::invalid(field, "must be from 0 to 100"))
-}
-
-/// Reads prices. Unknown is refused: free is said as "0".
-pub fn prices(field: &str, it: Option<&proto::Price>) -> Result<Prices, Fault> {
-    let problem = "is required: a model without a price is never used; free is said as \"0\"";
-    let it = it.ok_or_else(|| Fault::invalid(field, problem))?;
-    let read = || {
-        let input = price("input", &it.input)?;
-        let output = price("output", &it.output)?;
-        let fee = |it: &str| if it.is_empty() { Ok(0) } else { Prices::request_fee(it) };
-        Ok(Prices {
-            input,
-            cache_read: price_or("cache_read", &it.cache_read, input)?,
-            cache_write: price_or("cache_write", &it.cache_write, input)?,
-            output,
-            reasoning: price_or("reasoning", &it.reasoning, output)?,
-            request: fee(&it.request).map_err(|it| Fault::invalid("request", it.to_string()))?,
-        })
-    };
-    read().at(field)
-}
-
-fn price(field: &'static str, text: &str) -> Result<Price, Fault> {
-    if text.is_empty() {
-        return Err(Fault::invalid(field, "is required; free is said as \"0\""));
-    }
-    Price::from_str(text).map_err(|it| {
-        let problem = match it {
-            NotAnAmount::Form => "must be a plain decimal such as 0.15",
-            NotAnAmount::TooFine => "must have at most six decimals",
-            NotAnAmount::TooLarge => "must be at most 1000 USD per million tokens",
-        };
-        Fault::invalid(field, problem)
-    })
-}
-
-fn price_or(field: &'static str, text: &str, otherwise: Price) -> Result<Price, Fault> {
-    if text.is_empty() { Ok(otherwise) } else { price(field, text) }
 }
 
 /// Reads a rate of the tenant's currency.
