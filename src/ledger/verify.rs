@@ -135,22 +135,23 @@ fn sentence(check: Check, it: &Found) -> String {
             let named_by = if kind == "hold" { hold.to_string() } else { entry.to_string() };
             format!("{kind} {named_by} names limit {missing}, which does not exist")
         }
-        Check::Closed => {
-            let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
-            let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
-            let month = it.what.as_deref().unwrap_or_default();
-            format!("{month} was closed with {kept}, but comes to {proven} now")
-        }
-        Check::Rollups => {
-            let what = it.what.as_deref().unwrap_or_default();
-            let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
-            let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
-            format!("a sum of {what} is kept as {kept}, but its entries add up to {proven}")
-        }
+        Check::Closed | Check::Rollups => of_sums(check, it),
         Check::InTime => format!(
             "hold {hold} is open {kept} seconds after its time, more than the {proven} allowed: \
              the sweep is not running"
         ),
+    }
+}
+
+/// A breach whose numbers are sentences themselves.
+fn of_sums(check: Check, it: &Found) -> String {
+    let what = it.what.as_deref().unwrap_or_default();
+    let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
+    let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
+    if check == Check::Closed {
+        format!("{what} was closed with {kept}, but comes to {proven} now")
+    } else {
+        format!("a sum of {what} is kept as {kept}, but its entries add up to {proven}")
     }
 }
 
