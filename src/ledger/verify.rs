@@ -135,7 +135,7 @@ fn sentence(check: Check, it: &Found) -> String {
             let named_by = if kind == "hold" { hold.to_string() } else { entry.to_string() };
             format!("{kind} {named_by} names limit {missing}, which does not exist")
         }
-        Check::Closed | Check::Rollups => sum(check, it),
+        Check::Closed | Check::Rollups => of_sums(check, it),
         Check::InTime => format!(
             "hold {hold} is open {kept} seconds after its time, more than the {proven} allowed: \
              the sweep is not running"
@@ -143,10 +143,11 @@ fn sentence(check: Check, it: &Found) -> String {
     }
 }
 
-/// A breach of sums over many entries.
-fn sum(check: Check, Found { what, kept, proven, .. }: &Found) -> String {
-    let text = |it: &Option<String>| it.clone().unwrap_or_default();
-    let (what, kept, proven) = (text(what), text(kept), text(proven));
+/// A breach whose numbers are sentences themselves.
+fn of_sums(check: Check, it: &Found) -> String {
+    let what = it.what.as_deref().unwrap_or_default();
+    let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
+    let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
     if check == Check::Closed {
         format!("{what} was closed with {kept}, but comes to {proven} now")
     } else {

@@ -47,7 +47,6 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     31 "0031_audit",
     32 "0032_budget_changes",
     33 "0033_budget_raises",
-    37 "0037_tariffs",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,
