@@ -93,6 +93,9 @@ pub struct Import {
     /// Keep rows that the list does not name
     #[arg(long)]
     keep_missing: bool,
+    /// Take rows that cost nothing at all too
+    #[arg(long)]
+    free: bool,
     /// Only say what would change
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
@@ -180,6 +183,7 @@ async fn import(
         effective_time: it.effective.map(start_of_day).unwrap_or_default(),
         keep_missing: it.keep_missing,
         validate_only: it.dry_run,
+        include_free: it.free,
     };
     let made = client.prices().import_prices(request).await.map_err(Error::from)?;
     let mut made = made.into_inner();

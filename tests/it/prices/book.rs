@@ -24,6 +24,7 @@ impl World {
             format: PriceFormat::Table.into(),
             content: table.as_bytes().to_vec(),
             source: "of the test".to_owned(),
+            include_free: true,
             ..Default::default()
         };
         change(&mut request);
@@ -153,6 +154,13 @@ async fn what_needs_a_yes_is_refused_by_name_until_it_is_said() {
     assert_eq!(world.input(&key, "a").await.as_deref(), Some("1.00"));
     world.approve(&key, &name, true).await.unwrap();
     assert_eq!(world.input(&key, "a").await.as_deref(), Some("6.00"));
+    // What is free is taken only where that is asked for.
+    let unasked = |it: &mut ImportPricesRequest| it.include_free = false;
+    let made = world.import(&key, "acme a 1 2\nacme c 0 0\n", unasked).await.unwrap();
+    assert_eq!((made.book.unwrap().listings, made.removed), (1, 2));
+    assert_eq!(made.refused[0].row, "acme/c");
+    let alone = world.import(&key, "acme c 0 0\n", unasked).await.unwrap_err();
+    assert_eq!(field(&alone), "content");
     assert_eq!(world.input(&key, "c").await.as_deref(), Some("0.00"));
     world.end().await;
 }

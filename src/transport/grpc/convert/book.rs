@@ -60,6 +60,7 @@ pub fn import(it: proto::ImportPricesRequest) -> Result<Import, Fault> {
         source_date,
         wanted_at,
         keeps_missing: it.keep_missing,
+        takes_free: it.include_free,
         is_preview: it.validate_only,
     })
 }
