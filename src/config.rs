@@ -59,6 +59,11 @@ pub struct Config {
     /// Whether the scripted backend may be used. Never in production.
     #[serde(default)]
     pub scripted_backend: bool,
+    /// The names that HTTP requests may be sent to, as in their `Host`, without a port.
+    /// None: any, or on a loopback address that machine's own names alone, so that no web
+    /// page can have a browser talk to it under a name of its own.
+    #[serde(default)]
+    pub http_hosts: Vec<String>,
 }
 
 /// How many tenants one transaction of a lane writes for.
@@ -116,6 +121,7 @@ impl Config {
                 "question_seconds",
                 "vault_key",
                 "scripted_backend",
+                "http_hosts",
             ]),
         );
         let given = database_url.map(|it| ("database_url", it));
@@ -149,6 +155,7 @@ impl Config {
             question_seconds: Self::question_seconds(),
             vault_key: None,
             scripted_backend: false,
+            http_hosts: Vec::new(),
         }
     }
 

@@ -43,6 +43,7 @@ impl Caller {
             health: Health::default(),
             metrics: Metrics::new().unwrap(),
             shutdown: CancellationToken::new(),
+            running: call::stopped::Running::default(),
             vault: None,
             question_time: Duration::ZERO,
         };
@@ -91,6 +92,7 @@ impl Caller {
         let request = call::Request {
             caller,
             sampling: convert::request::sampling_request(body).unwrap(),
+            models: Vec::new(),
             call: self.broker.clock.id(),
             deadline: None,
             gone: CancellationToken::new(),

@@ -3,9 +3,14 @@
 
 use std::collections::HashMap;
 
-use super::{Desk, Slice, exists};
+use super::{
+    Desk, Slice,
+    audit::{Trail, made},
+    exists,
+};
 use crate::{
     domain::{
+        audit::Subject,
         book::{Key, STANDARD},
         draft::{self, Tariff},
         fault::Fault,
@@ -43,6 +48,7 @@ pub async fn create_backend(
     let backend = Backend { id: desk.clock.id(), name, kind, base_url, key_env, profile };
     let mut tx = desk.store.report_tx(tenant).await?;
     rows::add_backend(&mut tx, tenant, &backend).await.map_err(exists("a backend of this name"))?;
+    made(&mut tx, desk, right, ("CreateBackend", Subject::Backend(backend.id))).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
     Ok(backend)
@@ -80,6 +86,7 @@ pub async fn create_model(
     let model = model(desk, &wanted, backend, &price);
     rows::add_model(&mut tx, tenant, &model).await.map_err(exists("a model of this alias"))?;
     set(&mut tx, tenant, model.id, &price).await?;
+    made(&mut tx, desk, right, ("CreateModel", Subject::Model(model.id))).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
     Ok(Offered { model, backend: wanted.backend })
@@ -199,7 +206,9 @@ pub async fn set_price(
             listed(&mut tx, tenant, served, ("", it)).await?
         }
     };
+    let trail = Trail::of(&mut tx, right, "SetPrice", Subject::Model(id)).await?;
     set(&mut tx, tenant, id, &price).await?;
+    trail.end(&mut tx, desk).await?;
     let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
@@ -217,7 +226,9 @@ pub async fn resume_model(
     let mut tx = desk.store.report_tx(tenant).await?;
     let found = rows::models_by_alias(&mut tx, tenant, &[alias]).await?.pop();
     let (_, id) = found.ok_or(Fault::NotFound { what: "model" })?;
+    let trail = Trail::of(&mut tx, right, "ResumeModel", Subject::Model(id)).await?;
     bounds::resume(&mut tx, tenant, (id, fine)).await?;
+    trail.end(&mut tx, desk).await?;
     let changed = offered(&mut tx, right, id.uuid()).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
@@ -246,6 +257,7 @@ pub async fn set_fx_rate(
     let rate = FxRate { id: desk.clock.id(), usd_nanos_per_unit, fixing_date };
     let mut tx = desk.store.report_tx(tenant).await?;
     rows::add_fx_rate(&mut tx, tenant, &rate).await?;
+    made(&mut tx, desk, right, ("SetFxRate", Subject::FxRate(rate.id))).await?;
     store::commit(tx).await?;
     desk.catalogue.forget(tenant);
     Ok(rate)

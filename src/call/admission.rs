@@ -1,8 +1,11 @@
 //! Is it allowed, and what does it stand on?
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::{Broker, End, Request, extension::may_ask};
+use super::{Broker, End, Request, extension::may_ask, stopped::Watched};
 use crate::{
     domain::{fault::Fault, outcome::Refusal, request::Origin},
     envelope::{Made, Names, Standing, stand},
@@ -21,6 +24,8 @@ pub(super) struct Admitted {
     /// When the call must end for the sake of the grant and of whoever asks, fixed when
     /// it began.
     pub(super) until: Instant,
+    /// Tells when an operator stops the call's parties.
+    pub(super) watched: Arc<Watched>,
     /// A person may be asked for more before the call ends for want of it.
     pub(super) may_ask: bool,
 }
@@ -40,7 +45,8 @@ pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Resu
     let call = begun.checked_add(grant.call_time).unwrap_or(begun);
     let until = request.deadline.map_or(call, |it| it.min(call));
     let may_ask = may_ask(&request, &standing);
-    Ok(Admitted { request, standing, seen_at, until, may_ask })
+    let watched = broker.running.watch(&standing.parties);
+    Ok(Admitted { request, standing, seen_at, until, may_ask, watched })
 }
 
 impl Admitted {
@@ -54,15 +60,41 @@ impl Admitted {
 
 /// What the request stands on now.
 async fn look_up(broker: &Broker, request: &Request, made: Made) -> Result<Standing, End> {
-    let Request { caller, sampling, .. } = request;
+    let Request { caller, sampling, models, .. } = request;
     let names =
         Names { user: &sampling.user, server: &sampling.server, root: sampling.root.as_deref() };
     let desk = (&broker.store, &broker.clock);
     let standing = stand(desk, caller, names, &sampling.envelope, made);
-    Ok(tokio::time::timeout(SILENCE, standing).await.map_err(|_| silent())??)
+    let mut standing = in_time(standing).await?;
+    narrow(&mut standing.grant.models, models)?;
+    Ok(standing)
 }
 
-/// Nothing was held, so nothing is lost by asking another replica.
+/// Leaves of the granted aliases those that the caller's key is for. Neither list names
+/// any where all are meant, so that one without any in common must not be left empty.
+fn narrow(granted: &mut Vec<String>, models: &[String]) -> Result<(), Refusal> {
+    if models.is_empty() {
+        return Ok(());
+    }
+    if granted.is_empty() {
+        models.clone_into(granted);
+        return Ok(());
+    }
+    granted.retain(|it| models.contains(it));
+    if granted.is_empty() { Err(Refusal::NoModel) } else { Ok(()) }
+}
+
+/// The database's answer, or an error when there is none.
+pub(super) async fn in_time<T, E>(answer: impl Future<Output = Result<T, E>>) -> Result<T, End>
+where
+    End: From<E>,
+{
+    let answer = tokio::time::timeout(SILENCE, answer).await;
+    Ok(answer.map_err(|_| silent())??)
+}
+
+/// Nothing was held, so nothing is lost by asking another replica. Whether an extension was
+/// given its token knows.
 fn silent() -> Fault {
     Fault::Unavailable {
         reason: "DATABASE_UNAVAILABLE",

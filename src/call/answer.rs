@@ -132,6 +132,7 @@ impl Collector {
             attempt: past.attempt(),
             envelope: admitted.standing.envelope.life.id,
             max_tokens: *answer_tokens,
+            model: way.shown(admitted.standing.grant.reveal_model).to_owned(),
         };
         if request.sink.send(started).await.is_err() {
             return Some(Cut::ClientGone);
@@ -296,6 +297,7 @@ pub(super) async fn within<T>(
         () = attempt.admitted.request.gone.cancelled() => Err(Cut::ClientGone),
         () = until(attempt.deadline.at) => Err(Cut::Deadline),
         () = broker.shutdown.cancelled() => Err(Cut::Shutdown),
+        () = attempt.admitted.watched.stopped() => Err(Cut::Cancelled),
         it = work => Ok(it),
         () = idle => Err(Cut::Idle),
     }

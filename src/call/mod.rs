@@ -17,6 +17,7 @@ pub mod replay;
 mod reply;
 mod route;
 mod settlement;
+pub mod stopped;
 mod truth;
 mod warnings;
 mod watch;
@@ -61,6 +62,8 @@ pub struct Broker {
     pub metrics: Metrics,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
+    /// Calls that run, to be cut when somebody stops their parties.
+    pub running: stopped::Running,
     /// Seals questions to users. Without it nobody is asked.
     pub vault: Option<Vault>,
     /// How long such a question may be answered.
@@ -74,6 +77,8 @@ pub struct Request {
     pub caller: HostCaller,
     /// What it asks.
     pub sampling: SamplingRequest,
+    /// Aliases that the caller's key narrows the grant to; none: all that it allows.
+    pub models: Vec<String>,
     /// Fresh, and known before anything is held: whoever repeats the request finds
     /// by it what became of the call.
     pub call: CallId,
@@ -100,7 +105,8 @@ enum End {
 /// Samples once, inside the envelope.
 pub async fn sample(broker: &Broker, request: Request) -> Result<Reply, Fault> {
     let began = broker.clock.monotonic();
-    let reply = match story(broker, request).await {
+    // Of its own size on the heap, and not as often as it is passed on.
+    let reply = match Box::pin(story(broker, request)).await {
         Ok(reply) => Ok(reply),
         Err(End::Reply(reply)) => Ok(*reply),
         Err(End::Fault(fault)) => Err(fault),

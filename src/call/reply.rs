@@ -54,7 +54,7 @@ pub struct Reply {
     /// It was the envelope's last call, which was told to conclude.
     pub is_landing: bool,
     /// A person is asked first; nothing was held.
-    pub question: Option<Question>,
+    pub question: Option<Box<Question>>,
 }
 
 /// A `CreateMessageResult` of MCP.
@@ -168,8 +168,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
     let meta =
         meta((ending.outcome, ending.cut, attempt.is_landing), (life.id, limit.as_ref()), &left);
     let stop_reason = stop_reason(&ending, &answer);
-    let model = &attempt.way.model;
-    let shown = if standing.grant.reveal_model { &model.vendor_model } else { &model.alias };
+    let shown = attempt.way.shown(standing.grant.reveal_model).to_owned();
     let warnings = warnings(&attempt, &ending, (truth.certainty, pending), &bill);
     let request = &attempt.admitted.request;
     Ok(Reply {
@@ -178,7 +177,7 @@ pub(super) fn compose(settled: Settled) -> Result<Reply, End> {
         limit,
         result: Some(MessageResult {
             content: content(&request.sampling, &mut answer),
-            model: shown.clone(),
+            model: shown,
             stop_reason,
             meta,
         }),

@@ -53,6 +53,13 @@ pub(super) struct Way {
     pub(super) rests_until: Option<Instant>,
 }
 
+impl Way {
+    /// What the server may call the model.
+    pub(super) fn shown(&self, reveal_model: bool) -> &str {
+        if reveal_model { &self.model.vendor_model } else { &self.model.alias }
+    }
+}
+
 pub(super) async fn choose(broker: &Broker, admitted: Admitted) -> Result<Routed, End> {
     let caller = &admitted.request.caller;
     let catalogue = broker.catalogue.of(&broker.store, &broker.clock, caller.tenant).await?;

@@ -18,6 +18,8 @@ pub enum Progress {
         envelope: EnvelopeId,
         /// Tokens that may be generated.
         max_tokens: u64,
+        /// What the server may call the model.
+        model: String,
     },
     /// More of the text.
     Text(String),

@@ -6,8 +6,9 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant, GrantExtension,
-    Model, ModelBounds, Posting, Price, PriceSource, PriceTier, Server, Tenant, User,
+    AuditEntry, Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant,
+    GrantExtension, Model, ModelBounds, Posting, Price, PriceSource, PriceTier, Server, Stop,
+    Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -241,4 +242,30 @@ pub(super) fn tenant(it: &Tenant) -> Record {
         .with("name", it.name.clone())
         .with("display_name", Value::text_or_null(&it.display_name))
         .with("currency", it.currency_code.clone())
+}
+
+pub(super) fn stop(it: &Stop) -> Record {
+    Record::new()
+        .with("name", it.name.clone())
+        .with("user", Value::text_or_null(&it.user))
+        .with("server", Value::text_or_null(&it.server))
+        .with("reason", Value::text_or_null(&it.reason))
+        .with("stop_time", Value::text_or_null(&it.stop_time))
+        .with("stopped_by", Value::text_or_null(&it.stopped_by))
+        .with("lift_time", Value::text_or_null(&it.lift_time))
+        .with("lifted_by", Value::text_or_null(&it.lifted_by))
+}
+
+pub(super) fn audit_entry(it: &AuditEntry) -> Record {
+    let row = |it: &String| if it.is_empty() { Value::Null } else { Value::Json(it.clone()) };
+    Record::new()
+        .with("name", it.name.clone())
+        .with("time", it.time.clone())
+        .with("credential", it.credential.clone())
+        .with("credential_display_name", Value::text_or_null(&it.credential_display_name))
+        .with("peer", Value::text_or_null(&it.peer))
+        .with("method", it.method.clone())
+        .with("resource", it.resource.clone())
+        .with("old", row(&it.old))
+        .with("new", row(&it.new))
 }

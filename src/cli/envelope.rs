@@ -10,7 +10,7 @@ use super::{
     output::Output,
     stop::Stop,
     target::{Common, Role},
-    words,
+    token, words,
 };
 use crate::{
     client::{Client, Error},
@@ -28,7 +28,8 @@ const COLUMNS: &[&str] = &["name", "state", "user", "server", "left", "closes_at
 Examples:
   bursar envelope open --calls 5 --seconds 60 --money 0.10
   bursar envelope list
-  bursar envelope close tenants/T/envelopes/E")]
+  bursar envelope close tenants/T/envelopes/E
+  export OPENAI_API_KEY=$(bursar envelope token tenants/T/envelopes/E)")]
 pub struct Envelope {
     /// Where to, and how to print.
     #[command(flatten)]
@@ -68,6 +69,14 @@ pub enum Action {
         /// Its resource name
         name: String,
     },
+    /// Print a key that is this envelope, for a server that calls an LLM API directly
+    Token(token::Mint),
+    /// List such keys, newest first
+    Tokens(token::List),
+    /// Let such a key last longer
+    Refresh(token::Refresh),
+    /// End such a key at once
+    Revoke(token::Revoke),
 }
 
 /// The arguments of `open`.
@@ -113,6 +122,14 @@ pub(super) async fn run(args: Envelope, output: &mut Output<'_>) -> Result<ExitC
         }
         Action::Show { name } => envelopes.get_envelope(GetEnvelopeRequest { name }).await,
         Action::Close { name } => envelopes.close_envelope(CloseEnvelopeRequest { name }).await,
+        Action::Token(it) => return token::mint(envelopes, it, (output, args.common.json)).await,
+        Action::Tokens(it) => return token::list(client, it, (output, args.common.json)).await,
+        Action::Refresh(it) => {
+            return token::refresh(envelopes, it, (output, args.common.json)).await;
+        }
+        Action::Revoke(it) => {
+            return token::revoke(envelopes, it, (output, args.common.json)).await;
+        }
     };
     let envelope = envelope.map_err(Error::from)?.into_inner();
     output.record(&describe::envelope(&envelope), args.common.json)?;

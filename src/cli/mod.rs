@@ -9,6 +9,7 @@ pub mod allowance;
 mod describe;
 pub mod dev;
 pub mod envelope;
+pub mod guard;
 pub mod ledger;
 mod logs;
 pub mod output;
@@ -19,6 +20,7 @@ pub mod sample;
 pub mod serve;
 pub mod stop;
 pub mod target;
+pub mod token;
 pub mod words;
 
 use std::{
@@ -69,6 +71,8 @@ pub enum Command {
     Envelope(envelope::Envelope),
     /// Say which model would answer, and why
     Route(route::Route),
+    /// Say whether what stands in front of a server can be fooled
+    Guard(guard::Guard),
     /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
     /// Import, approve and look at price lists
@@ -113,6 +117,7 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Sample(it) => sample::run(*it, output).await,
         Command::Envelope(it) => envelope::run(it, output).await,
         Command::Route(it) => route::run(it, output).await,
+        Command::Guard(it) => guard::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,
         Command::Prices(it) => prices::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,

@@ -70,6 +70,8 @@ ids! {
     RootId = "root";
     /// An API key.
     CredentialId = "key";
+    /// A key that is an envelope.
+    TokenId = "tok";
     /// A consent.
     GrantId = "grt";
     /// One bounded sub-agent's allowance.
@@ -96,6 +98,10 @@ ids! {
     BookId = "book";
     /// An exchange rate of some day.
     FxRateId = "fxr";
+    /// A kill switch.
+    StopId = "stp";
+    /// A change that the audit has.
+    AuditId = "aud";
 }
 
 impl TenantId {

@@ -1,11 +1,13 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod audit;
 pub mod balance;
 pub mod book;
 pub mod budget;
 pub mod charge;
 pub mod credential;
+pub mod csv;
 pub mod draft;
 pub mod entry;
 pub mod envelope;
@@ -15,6 +17,7 @@ pub mod family;
 pub mod fault;
 pub mod fx;
 pub mod grant;
+pub mod halt;
 pub mod hold;
 pub mod ids;
 pub mod limit;
@@ -27,9 +30,11 @@ pub mod picture;
 pub mod preferences;
 pub mod price;
 pub mod rates;
+pub mod report;
 pub mod request;
 pub mod sound;
 pub mod stop;
 pub mod tenant;
+pub mod token;
 pub mod usage;
 pub mod vocabulary;

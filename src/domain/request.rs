@@ -29,7 +29,7 @@ pub struct SamplingRequest {
     /// Whether the host can put a question to its user.
     pub accepts_input_required: bool,
     /// The answer to a question that this same request was given; none: it is new.
-    pub resume: Option<Resume>,
+    pub resume: Option<Box<Resume>>,
     /// The revision whose result is wanted.
     pub revision: Revision,
     /// The MCP params.

@@ -5,6 +5,7 @@ mod nest;
 pub mod reserve;
 mod scope;
 pub mod standing;
+pub mod token;
 
 use std::collections::HashMap;
 

@@ -12,6 +12,10 @@ use crate::{clock::random, domain::ids::TenantId};
 /// What every key begins with, so that scanners for secrets can find one.
 const PREFIX: &str = "bursar_";
 
+/// What every envelope token begins with. No key does: what follows its prefix is a
+/// tenant, which `env` is not.
+const TOKEN_PREFIX: &str = "bursar_env_";
+
 /// Bytes of randomness.
 const SECRET_BYTES: usize = 32;
 
@@ -22,6 +26,11 @@ pub struct Key {
     text: String,
 }
 
+/// A key that is an envelope: for the door that serves those, and refused by all others
+/// for its looks alone. Its `Debug` shows nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenKey(Key);
+
 /// A text that cannot be a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a key")]
@@ -30,9 +39,24 @@ pub struct NotAKey;
 impl Key {
     /// A fresh key of a tenant.
     pub fn generate(tenant: TenantId) -> Self {
+        Self::fresh(PREFIX, tenant)
+    }
+
+    fn fresh(prefix: &str, tenant: TenantId) -> Self {
         let secret = URL_SAFE_NO_PAD.encode(random::<SECRET_BYTES>());
-        let text = format!("{PREFIX}{}_{secret}", tenant.uuid().simple());
+        let text = format!("{prefix}{}_{secret}", tenant.uuid().simple());
         Self { tenant, text }
+    }
+
+    fn read(prefix: &str, text: &str) -> Result<Self, NotAKey> {
+        let (tenant, secret) =
+            text.strip_prefix(prefix).and_then(|it| it.split_once('_')).ok_or(NotAKey)?;
+        let bytes = URL_SAFE_NO_PAD.decode(secret).map_err(|_| NotAKey)?;
+        if tenant.len() != 32 || bytes.len() != SECRET_BYTES {
+            return Err(NotAKey);
+        }
+        let tenant = Uuid::parse_str(tenant).map_err(|_| NotAKey)?;
+        Ok(Self { tenant: tenant.into(), text: text.to_owned() })
     }
 
     /// Whose it claims to be.
@@ -55,14 +79,27 @@ impl FromStr for Key {
     type Err = NotAKey;
 
     fn from_str(text: &str) -> Result<Self, NotAKey> {
-        let (tenant, secret) =
-            text.strip_prefix(PREFIX).and_then(|it| it.split_once('_')).ok_or(NotAKey)?;
-        let bytes = URL_SAFE_NO_PAD.decode(secret).map_err(|_| NotAKey)?;
-        if tenant.len() != 32 || bytes.len() != SECRET_BYTES {
-            return Err(NotAKey);
-        }
-        let tenant = Uuid::parse_str(tenant).map_err(|_| NotAKey)?;
-        Ok(Self { tenant: tenant.into(), text: text.to_owned() })
+        Self::read(PREFIX, text)
+    }
+}
+
+impl TokenKey {
+    /// A fresh token of a tenant.
+    pub fn generate(tenant: TenantId) -> Self {
+        Self(Key::fresh(TOKEN_PREFIX, tenant))
+    }
+
+    /// The key that it is.
+    pub const fn key(&self) -> &Key {
+        &self.0
+    }
+}
+
+impl FromStr for TokenKey {
+    type Err = NotAKey;
+
+    fn from_str(text: &str) -> Result<Self, NotAKey> {
+        Key::read(TOKEN_PREFIX, text).map(Self)
     }
 }
 

@@ -5,17 +5,19 @@ pub mod key;
 pub mod shed;
 
 pub use caller::{
-    BookKeeper, BookReader, Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller,
+    Actor, BookKeeper, BookReader, Caller, FinanceCaller, HostCaller, OperatorCaller,
+    PlatformCaller,
 };
-pub use key::Key;
+pub use key::{Key, TokenKey};
 
 use crate::{
     domain::{
         credential::{Credential, Role},
         fault::Fault,
         ids::{HostId, TenantId},
+        token::Bearer,
     },
-    store::{self, Store, identity},
+    store::{self, Store, identity, tokens},
 };
 
 /// Finds out who bears a key. Whatever is wrong with it, the answer is the same.
@@ -25,7 +27,18 @@ pub async fn authenticate(store: &Store, presented: Option<&str>) -> Result<Call
     let bearer = identity::bearer(&mut tx, key.tenant(), &key.digest()).await?;
     store::commit(tx).await?;
     let (tenant, credential) = bearer.ok_or(Fault::Unauthenticated)?;
-    Ok(Caller { tenant, credential })
+    Ok(Caller { tenant, credential, peer: None })
+}
+
+/// Finds out whose envelope a token is. Whatever is wrong with it, the answer is the same.
+/// It is asked anew for each request: revoked at one replica, it is over at all.
+pub async fn bearer_of_token(store: &Store, presented: Option<&str>) -> Result<Bearer, Fault> {
+    let key: TokenKey = presented.and_then(|it| it.parse().ok()).ok_or(Fault::Unauthenticated)?;
+    let key = key.key();
+    let mut tx = store.call_tx(key.tenant()).await?;
+    let bearer = tokens::bearer(&mut tx, key.tenant(), &key.digest()).await?;
+    store::commit(tx).await?;
+    bearer.ok_or(Fault::Unauthenticated)
 }
 
 /// Makes a key and writes its digest down. The key is returned this once.

@@ -7,7 +7,7 @@
 //! written, so that no number loses a digit.
 
 mod content;
-mod node;
+pub(crate) mod node;
 mod params;
 mod result;
 
@@ -48,7 +48,7 @@ impl std::fmt::Display for Problem {
 impl std::error::Error for Problem {}
 
 /// Refuses what is too large or too deep before anything is built from it.
-fn check_bounds(text: &str) -> Result<(), Problem> {
+pub(crate) fn check_bounds(text: &str) -> Result<(), Problem> {
     let refuse = |problem: String| Err(Problem { path: String::new(), problem });
     if text.len() > INPUT_BYTES_MAX {
         return refuse(format!("must be at most {INPUT_BYTES_MAX} bytes"));

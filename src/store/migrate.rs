@@ -21,7 +21,7 @@ macro_rules! migrations {
 }
 
 /// Every migration, in order.
-const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
+const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     1 "0001_roles",
     2 "0002_tenants",
     3 "0003_catalogue",
@@ -39,6 +39,13 @@ const MIGRATIONS: [(i64, &str, &str); 17] = migrations![
     15 "0015_bounds",
     16 "0016_routes",
     17 "0017_extensions",
+    25 "0025_tokens",
+    26 "0026_rollups",
+    27 "0027_seals",
+    28 "0028_periods",
+    30 "0030_stops",
+    31 "0031_audit",
+    37 "0037_tariffs",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,
@@ -62,7 +69,7 @@ pub async fn versions(url: &str) -> Result<(usize, i64), Error> {
 }
 
 fn migrator() -> Migrator {
-    let migrations = MIGRATIONS.into_iter().map(|(version, name, sql)| {
+    let migrations = MIGRATIONS.iter().map(|&(version, name, sql)| {
         let kind = MigrationType::Simple;
         Migration::new(version, Cow::Borrowed(name), kind, sql.into_sql_str(), false)
     });

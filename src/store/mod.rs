@@ -1,6 +1,7 @@
 //! Rows and SQL: the only module that names sqlx. Functions take a connection, so
 //! the caller owns the transaction.
 
+pub mod audit;
 pub mod batch;
 pub mod books;
 pub mod bounds;
@@ -9,7 +10,9 @@ pub mod catalogue;
 pub mod entries;
 pub mod envelopes;
 pub mod error;
+pub mod explain;
 pub mod extensions;
+pub mod focus;
 pub mod grants;
 pub mod holds;
 pub mod identity;
@@ -20,9 +23,15 @@ pub mod limits;
 pub mod listings;
 pub mod migrate;
 pub(crate) mod months;
+pub mod periods;
 pub mod prices;
+pub mod reports;
 pub mod requests;
+pub mod rollups;
 pub mod roots;
+pub mod seals;
+pub mod stops;
+pub mod tokens;
 pub mod verify;
 
 use std::time::Duration;

@@ -34,7 +34,13 @@ struct Body<'a> {
     tools: Vec<WireTool<'a>>,
     #[serde(skip_serializing_if = "Metadata::is_empty")]
     metadata: Metadata<'a>,
+    /// What of the metadata are parameters of this dialect.
+    #[serde(flatten)]
+    parameters: Metadata<'a>,
 }
+
+/// Metadata that OpenAI knows as parameters beside the others.
+const PARAMETERS: [&str; 4] = ["seed", "top_p", "presence_penalty", "frequency_penalty"];
 
 #[derive(Serialize)]
 struct WireTool<'a> {
@@ -54,12 +60,15 @@ struct Metadata<'a>(Vec<(&'a str, &'a RawValue)>);
 
 /// The body of a request.
 pub(super) fn body(prompt: &Prompt, profile: &Profile) -> Result<Vec<u8>, Unsupported> {
-    let metadata = prompt.metadata.iter().map(|(name, json)| Ok((name.as_str(), raw(json)?)));
+    let all = prompt.metadata.iter().map(|(name, json)| Ok((name.as_str(), raw(json)?)));
+    let all: Vec<_> = all.collect::<Result<_, _>>()?;
+    let (parameters, metadata) = all.into_iter().partition(|(it, _)| PARAMETERS.contains(it));
     let body = Body {
         request: request(prompt, profile)?,
         temperature: prompt.temperature.filter(|_| !profile.no_temperature),
         tools: prompt.tools.iter().map(tool).collect::<Result<_, _>>()?,
-        metadata: Metadata(metadata.collect::<Result<_, _>>()?),
+        metadata: Metadata(metadata),
+        parameters: Metadata(parameters),
     };
     serde_json::to_vec(&body).map_err(|_| Unsupported)
 }

@@ -121,13 +121,19 @@ pub(super) fn read(content: Option<&str>, asked: &Extra) -> Result<Extra, Fault>
 }
 
 fn count(field: &str, value: &Value, most: i64) -> Result<i64, Fault> {
-    let whole = value.as_i64().filter(|it| (0..=most).contains(it));
+    let whole = whole(value).filter(|it| (0..=most).contains(it));
     whole.ok_or_else(|| {
         Fault::invalid(
             format!("{FIELD}.{field}"),
             format!("must be a whole number from 0 to {most}"),
         )
     })
+}
+
+/// JSON has one kind of number: `5.0` is a whole one.
+fn whole(value: &Value) -> Option<i64> {
+    let text = value.as_number()?.to_string();
+    text.strip_suffix(".0").unwrap_or(&text).parse().ok()
 }
 
 fn money(value: &Value, most: Amount) -> Result<Amount, Fault> {

@@ -1,7 +1,10 @@
 //! The answer: the same request once more, with the token and what the person said.
 
 use super::{
-    super::{Broker, End, Request, admission::Admitted},
+    super::{
+        Broker, End, Request,
+        admission::{Admitted, in_time},
+    },
     form,
     token::{self, Asked},
 };
@@ -34,7 +37,7 @@ const NOTHING: &str = "the envelopes around have nothing left to give; nothing w
 pub(in super::super) fn open(
     broker: &Broker,
     mut request: Request,
-) -> Result<(Request, Option<Answer>), Fault> {
+) -> Result<(Request, Option<Box<Answer>>), Fault> {
     let Some(resume) = &request.sampling.resume else { return Ok((request, None)) };
     let vault = broker.vault.as_ref();
     let asked = vault.and_then(|it| token::open(it, &request, &resume.token));
@@ -46,7 +49,8 @@ pub(in super::super) fn open(
         Said::No => None,
     };
     request.sampling.envelope = EnvelopeChoice::Named { tenant: None, id: asked.envelope };
-    Ok((request, Some(Answer { asked, given: given.filter(|it| !it.is_nothing()) })))
+    let given = given.filter(|it| !it.is_nothing());
+    Ok((request, Some(Box::new(Answer { asked, given }))))
 }
 
 /// Lets the envelope have what a person gave, once. A no, and an answer that was used
@@ -54,10 +58,21 @@ pub(in super::super) fn open(
 /// another grant adds nothing, but the person may be asked anew.
 pub(in super::super) async fn give(
     broker: &Broker,
-    mut admitted: Admitted,
-    answer: Option<Answer>,
+    admitted: Admitted,
+    answer: Option<Box<Answer>>,
 ) -> Result<Admitted, End> {
-    let Some(Answer { asked, given }) = answer else { return Ok(admitted) };
+    match answer {
+        None => Ok(admitted),
+        // Apart, for it is seldom: other calls need not have room for it.
+        Some(answer) => Box::pin(heed(broker, admitted, *answer)).await,
+    }
+}
+
+async fn heed(
+    broker: &Broker,
+    mut admitted: Admitted,
+    Answer { asked, given }: Answer,
+) -> Result<Admitted, End> {
     let stale = stale(&admitted.standing, &asked);
     admitted.may_ask &= stale.is_some() && given.is_some();
     if let Some(stale) = stale {
@@ -65,7 +80,8 @@ pub(in super::super) async fn give(
         return Ok(admitted);
     }
     let gift = gift(&admitted, &asked, given);
-    match extension::give(&broker.store, &gift).await.map_err(Fault::from)? {
+    let given = async { extension::give(&broker.store, &gift).await.map_err(Fault::from) };
+    match in_time(given).await? {
         // It finds the limits raised, or the envelope closed.
         Given::Added(_) | Given::Refused | Given::Closed => admitted.look_again(broker).await?,
         Given::Before => warn(&mut admitted, USED),
@@ -100,7 +116,7 @@ fn gift(admitted: &Admitted, asked: &Asked, given: Option<Extra>) -> Gift {
         times_max: asked.terms.times,
         call: request.call,
         asked: asked.extra,
-        asked_at: asked.asked_at,
+        asked_at: asked.at,
         given,
     }
 }

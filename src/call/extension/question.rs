@@ -63,12 +63,19 @@ pub(in super::super) async fn ask(
     if !(may_ask && is_first(routed)) {
         return Ok(false);
     }
+    // Apart, for it is seldom: other calls need not have room for it.
+    Box::pin(put(broker, routed, limit)).await?;
+    Ok(true)
+}
+
+/// The question as the error, where there is one to be put.
+async fn put(broker: &Broker, routed: &mut Routed, limit: &LimitStatus) -> Result<(), End> {
     // What was looked up may be old, and nobody is asked on account of that.
     routed.admitted.look_again(broker).await?;
-    let Some((terms, extra)) = offer(routed) else { return Ok(true) };
+    let Some((terms, extra)) = offer(routed) else { return Ok(()) };
     let Some(vault) = &broker.vault else {
         routed.admitted.request.sampling.warnings.push(NO_VAULT.to_owned());
-        return Ok(true);
+        return Ok(());
     };
     let Standing { envelope, grant, now, .. } = &routed.admitted.standing;
     let asked = Asked {
@@ -77,12 +84,12 @@ pub(in super::super) async fn ask(
         grant: grant.id,
         terms,
         extra,
-        asked_at: *now,
+        at: *now,
         expires_at: now.checked_add(broker.question_time).unwrap_or(*now),
     };
     match token::seal(vault, &routed.admitted.request, &asked) {
         Some(token) => Err(End::Reply(Box::new(reply(routed, &asked, (*limit, token))))),
-        None => Ok(true),
+        None => Ok(()),
     }
 }
 
@@ -130,13 +137,13 @@ fn reply(routed: &Routed, asked: &Asked, (limit, token): (LimitStatus, String)) 
         envelope: Some(life.id),
         warnings: request.sampling.warnings.clone(),
         refusal: None,
-        question: Some(Question {
+        question: Some(Box::new(Question {
             elicitation: form::params(&message, schema, request.sampling.revision),
             message,
             server: request.sampling.server.clone(),
             token,
             expires_at: asked.expires_at,
-        }),
+        })),
         ..Reply::refused(Refusal::NoGrant)
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Asked {
     /// How much was asked for.
     pub(super) extra: Extra,
     /// Both by Postgres' clock.
-    pub(super) asked_at: Timestamp,
+    pub(super) at: Timestamp,
     pub(super) expires_at: Timestamp,
 }
 
@@ -56,14 +56,16 @@ fn about(request: &Request) -> Option<Vec<u8>> {
     let caller = &request.caller;
     let ids = [caller.tenant.uuid(), caller.host.uuid(), caller.credential.uuid()];
     let mut about = FORM.as_bytes().to_vec();
-    ids.iter().for_each(|it| about.extend_from_slice(it.as_bytes()));
+    for id in ids {
+        about.extend_from_slice(id.as_bytes());
+    }
     about.extend_from_slice(&request.body?.0);
     Some(about)
 }
 
 impl Asked {
     fn to_bytes(self) -> Vec<u8> {
-        let Self { id, envelope, grant, terms, extra, asked_at, expires_at } = self;
+        let Self { id, envelope, grant, terms, extra, at, expires_at } = self;
         let mut bytes = Vec::new();
         for id in [id.uuid(), envelope.uuid(), grant.uuid()] {
             bytes.extend_from_slice(id.as_bytes());
@@ -74,7 +76,7 @@ impl Asked {
                 bytes.extend_from_slice(&number.to_be_bytes());
             }
         }
-        for number in [times, asked_at.as_microsecond(), expires_at.as_microsecond()] {
+        for number in [times, at.as_microsecond(), expires_at.as_microsecond()] {
             bytes.extend_from_slice(&number.to_be_bytes());
         }
         bytes
@@ -100,14 +102,14 @@ impl Asked {
         };
         let (most, extra) = (extra()?, extra()?);
         let times = number()?;
-        let (asked_at, expires_at) = (number()?, number()?);
+        let (at, expires_at) = (number()?, number()?);
         let asked = Self {
             id: own.into(),
             envelope: envelope.into(),
             grant: grant.into(),
             terms: Terms { extra: most, times },
             extra,
-            asked_at: Timestamp::from_microsecond(asked_at).ok()?,
+            at: Timestamp::from_microsecond(at).ok()?,
             expires_at: Timestamp::from_microsecond(expires_at).ok()?,
         };
         rest.is_empty().then_some(asked)

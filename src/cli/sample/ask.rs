@@ -67,9 +67,8 @@ pub fn ask(
             "y" | "yes" => return Ok(said(InputAction::Accept)),
             "n" | "no" => return Ok(said(InputAction::Decline)),
             "l" | "less" => {
-                let content_json = match fill(question, input, out)? {
-                    Some(it) => it,
-                    None => return Ok(said(InputAction::Cancel)),
+                let Some(content_json) = fill(question, input, out)? else {
+                    return Ok(said(InputAction::Cancel));
                 };
                 return Ok(InputAnswer { action: InputAction::Accept.into(), content_json });
             }

@@ -13,20 +13,20 @@ use super::{ITEMS_MAX, Problem};
 
 /// A value, not yet read.
 #[derive(Debug)]
-pub(super) struct Node<'a> {
+pub(crate) struct Node<'a> {
     raw: &'a RawValue,
     path: String,
 }
 
 /// An object's fields, not yet read. Of a repeated name the last counts.
 #[derive(Debug)]
-pub(super) struct Object<'a> {
+pub(crate) struct Object<'a> {
     fields: BTreeMap<String, &'a RawValue>,
     path: String,
 }
 
 impl<'a> Node<'a> {
-    pub(super) fn document(text: &'a str) -> Result<Self, Problem> {
+    pub(crate) fn document(text: &'a str) -> Result<Self, Problem> {
         let raw = serde_json::from_str(text).map_err(|cause| Problem {
             path: String::new(),
             problem: format!("is not valid (line {}, column {})", cause.line(), cause.column()),
@@ -34,39 +34,43 @@ impl<'a> Node<'a> {
         Ok(Self { raw, path: String::new() })
     }
 
-    pub(super) fn problem(&self, problem: impl Into<String>) -> Problem {
+    pub(crate) fn problem(&self, problem: impl Into<String>) -> Problem {
         Problem { path: self.path.clone(), problem: problem.into() }
     }
 
-    pub(super) fn object(&self) -> Result<Object<'a>, Problem> {
+    pub(crate) fn object(&self) -> Result<Object<'a>, Problem> {
         self.must_be('{', "an object")?;
         let Fields(fields) = self.parse()?;
         Ok(Object { fields, path: self.path.clone() })
     }
 
-    pub(super) fn array(&self) -> Result<Vec<Node<'a>>, Problem> {
+    pub(crate) fn array(&self) -> Result<Vec<Node<'a>>, Problem> {
         self.must_be('[', "an array")?;
         let Items(items) = self.parse()?;
         let nodes = items.into_iter().enumerate();
         Ok(nodes.map(|(i, raw)| Node { raw, path: format!("{}[{i}]", self.path) }).collect())
     }
 
-    pub(super) fn is_array(&self) -> bool {
+    pub(crate) fn is_array(&self) -> bool {
         self.raw.get().starts_with('[')
     }
 
-    pub(super) fn string(&self) -> Result<String, Problem> {
+    pub(crate) fn is_object(&self) -> bool {
+        self.raw.get().starts_with('{')
+    }
+
+    pub(crate) fn string(&self) -> Result<String, Problem> {
         self.must_be('"', "a string")?;
         serde_json::from_str(self.raw.get()).map_err(|_| self.problem("must be valid Unicode"))
     }
 
-    pub(super) fn boolean(&self) -> Result<bool, Problem> {
+    pub(crate) fn boolean(&self) -> Result<bool, Problem> {
         serde_json::from_str(self.raw.get())
             .map_err(|_| self.problem(format!("must be true or false, not {}", self.kind())))
     }
 
     /// A number; MCP's numbers may be written as integers.
-    pub(super) fn number(&self) -> Result<f64, Problem> {
+    pub(crate) fn number(&self) -> Result<f64, Problem> {
         if self.kind() != "a number" {
             return Err(self.problem(format!("must be a number, not {}", self.kind())));
         }
@@ -74,7 +78,7 @@ impl<'a> Node<'a> {
     }
 
     /// A whole number; `100.0` and `1e2` are whole as well.
-    pub(super) fn integer(&self) -> Result<i64, Problem> {
+    pub(crate) fn integer(&self) -> Result<i64, Problem> {
         if let Ok(whole) = self.raw.get().parse() {
             return Ok(whole);
         }
@@ -86,12 +90,12 @@ impl<'a> Node<'a> {
     }
 
     /// The text of any JSON, as it was written.
-    pub(super) fn any_json(&self) -> String {
+    pub(crate) fn any_json(&self) -> String {
         self.raw.get().to_owned()
     }
 
     /// The text of an object, as it was written.
-    pub(super) fn object_json(&self) -> Result<String, Problem> {
+    pub(crate) fn object_json(&self) -> Result<String, Problem> {
         self.must_be('{', "an object")?;
         Ok(self.any_json())
     }
@@ -123,43 +127,48 @@ impl<'a> Node<'a> {
 
 impl<'a> Object<'a> {
     /// A field that may be absent; null counts as absent.
-    pub(super) fn get(&self, name: &str) -> Option<Node<'a>> {
+    pub(crate) fn get(&self, name: &str) -> Option<Node<'a>> {
         self.get_or_null(name).filter(|it| it.raw.get() != "null")
     }
 
     /// A field that may be absent, where null is a value.
-    pub(super) fn get_or_null(&self, name: &str) -> Option<Node<'a>> {
+    pub(crate) fn get_or_null(&self, name: &str) -> Option<Node<'a>> {
         let raw = self.fields.get(name).copied()?;
         Some(Node { raw, path: self.path_of(name) })
     }
 
-    pub(super) fn need(&self, name: &str) -> Result<Node<'a>, Problem> {
+    pub(crate) fn need(&self, name: &str) -> Result<Node<'a>, Problem> {
         self.get(name)
             .ok_or_else(|| Problem { path: self.path_of(name), problem: "is required".to_owned() })
     }
 
-    pub(super) fn string(&self, name: &str) -> Result<String, Problem> {
+    pub(crate) fn string(&self, name: &str) -> Result<String, Problem> {
         self.need(name)?.string()
     }
 
     /// A string, or an empty one where the field is absent.
-    pub(super) fn string_or_empty(&self, name: &str) -> Result<String, Problem> {
+    pub(crate) fn string_or_empty(&self, name: &str) -> Result<String, Problem> {
         self.get(name).map_or_else(|| Ok(String::new()), |it| it.string())
     }
 
     /// An object's text, or an empty one where the field is absent.
-    pub(super) fn object_json_or_empty(&self, name: &str) -> Result<String, Problem> {
+    pub(crate) fn object_json_or_empty(&self, name: &str) -> Result<String, Problem> {
         self.get(name).map_or_else(|| Ok(String::new()), |it| it.object_json())
     }
 
     /// A list read element by element; empty where the field is absent.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &self,
         name: &str,
         read: impl Fn(&Node<'a>) -> Result<T, Problem>,
     ) -> Result<Vec<T>, Problem> {
         let items = self.get(name).map_or_else(|| Ok(Vec::new()), |it| it.array())?;
         items.iter().map(read).collect()
+    }
+
+    /// The names of all fields, null ones too.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.keys().map(String::as_str)
     }
 
     fn path_of(&self, name: &str) -> String {

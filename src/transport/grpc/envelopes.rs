@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, metadata::MetadataMap};
 
-use super::{auth, convert, once, sampling::shutting_down, state::Services};
+use super::{auth, convert, once, sampling::shutting_down, state::Services, tokens};
 use crate::{
     call::replay::{Asked, Requests},
     domain::{
@@ -179,6 +179,38 @@ impl EnvelopeService for Envelopes {
         let hold = hold_id(&body.hold)?;
         let settled = self.desk().void(&host, hold).await?;
         Ok(Response::new(settlement(hold, &settled, host.currency)))
+    }
+
+    async fn mint_token(
+        &self,
+        request: Request<proto::MintTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let host = self.host(request.metadata()).await?;
+        Ok(Response::new(tokens::mint(&self.services, &host, request.into_inner()).await?))
+    }
+
+    async fn list_tokens(
+        &self,
+        request: Request<proto::ListTokensRequest>,
+    ) -> Result<Response<proto::ListTokensResponse>, Status> {
+        let (viewer, _) = self.viewer(request.metadata()).await?;
+        Ok(Response::new(tokens::list(&self.services, viewer, request.into_inner()).await?))
+    }
+
+    async fn refresh_token(
+        &self,
+        request: Request<proto::RefreshTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let host = self.host(request.metadata()).await?;
+        Ok(Response::new(tokens::refresh(&self.services, &host, request.get_ref()).await?))
+    }
+
+    async fn revoke_token(
+        &self,
+        request: Request<proto::RevokeTokenRequest>,
+    ) -> Result<Response<proto::Token>, Status> {
+        let (viewer, _) = self.closer(request.metadata()).await?;
+        Ok(Response::new(tokens::revoke(&self.services, viewer, request.get_ref()).await?))
     }
 }
 

@@ -77,9 +77,14 @@ pub(super) fn identified<T: Identified>(request: &mut T) -> Option<(String, Vec<
 
 /// What makes a request the same when it comes again with its user's answer; none where
 /// no answer comes or could come.
-pub(super) fn body(request: &mut CreateMessageRequest) -> Option<Body> {
-    let answers = request.accepts_input_required || !request.resume_token.is_empty();
-    answers.then(|| Body::of(&asks(request)))
+pub(super) fn body(
+    request: &mut CreateMessageRequest,
+    identified: Option<&(String, Vec<u8>)>,
+) -> Option<Body> {
+    if !request.accepts_input_required && request.resume_token.is_empty() {
+        return None;
+    }
+    Some(identified.map_or_else(|| Body::of(&asks(request)), |(_, asks)| Body::of(asks)))
 }
 
 impl Keep for CreateMessageResponse {

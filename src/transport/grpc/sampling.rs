@@ -106,8 +106,9 @@ impl Sampling {
     ) -> Result<(call::Request, Option<Asked>, DropGuard), Status> {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
+        auth::mcp_agrees(metadata, &body)?;
         let identified = once::identified(&mut body);
-        let same = once::body(&mut body);
+        let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
         self.services.shed.server(caller.tenant, &sampling.server)?;
         let gone = CancellationToken::new();
@@ -120,11 +121,10 @@ impl Sampling {
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
         let gone = asked.as_ref().map_or(gone, Asked::forsaken);
-        Ok((
-            call::Request { caller, sampling, call, deadline, gone, sink, body: same },
-            asked,
-            guard,
-        ))
+        let models = Vec::new();
+        let body = same;
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink, body };
+        Ok((request, asked, guard))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:
@@ -156,7 +156,7 @@ impl Sampling {
     }
 }
 
-pub(super) fn shutting_down() -> Fault {
+pub(crate) fn shutting_down() -> Fault {
     Fault::Unavailable {
         reason: "SHUTTING_DOWN",
         problem: "this replica is shutting down; try another".to_owned(),
@@ -166,7 +166,7 @@ pub(super) fn shutting_down() -> Fault {
 
 fn progress(it: Progress, tenant: TenantId) -> StreamMessageResponse {
     let event = match it {
-        Progress::Started { call, attempt, envelope, max_tokens } => {
+        Progress::Started { call, attempt, envelope, max_tokens, model: _ } => {
             Event::Started(proto::Started {
                 call: call.to_string(),
                 envelope: convert::name::format(tenant, &envelope),

@@ -77,6 +77,10 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin resume_model ResumeModelRequest Operator,
         admin set_price SetPriceRequest Operator,
         admin set_fx_rate SetFxRateRequest Operator,
+        admin stop_sampling StopSamplingRequest Operator,
+        admin resume_sampling ResumeSamplingRequest Operator,
+        admin list_stops ListStopsRequest Operator,
+        admin list_audit_entries ListAuditEntriesRequest Operator,
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
         prices import_prices ImportPricesRequest Keeper,
@@ -85,6 +89,10 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         prices list_price_books ListPriceBooksRequest BookReader,
         prices list_prices ListPricesRequest BookReader,
         prices get_listed_price GetListedPriceRequest BookReader,
+        ledger report_entries ReportEntriesRequest Finance,
+        ledger export_ledger ExportLedgerRequest Finance,
+        ledger explain_entry ExplainEntryRequest Finance,
+        ledger close_month CloseMonthRequest Finance,
     ]
 }
 

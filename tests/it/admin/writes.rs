@@ -12,6 +12,7 @@ pub(crate) struct Furnished {
     pub(crate) credential: String,
     pub(crate) grant: String,
     pub(crate) budget: String,
+    pub(crate) stop: String,
 }
 
 fn euros(units: i64) -> proto::Money {
@@ -95,7 +96,9 @@ pub(crate) async fn furnish(world: &World, key: &str) -> Furnished {
         ..Default::default()
     };
     let credential = admin.create_credential(with_key(key, credential)).await.unwrap().into_inner();
-    Furnished { credential: credential.credential.unwrap().name, grant, budget }
+    let stop = proto::StopSamplingRequest { user: "alice".to_owned(), ..Default::default() };
+    let stop = admin.stop_sampling(with_key(key, stop)).await.unwrap().into_inner().name;
+    Furnished { credential: credential.credential.unwrap().name, grant, budget, stop }
 }
 
 #[tokio::test]

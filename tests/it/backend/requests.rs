@@ -102,13 +102,16 @@ async fn long_numbers_are_sent_as_they_were_written() {
     };
     prompt.tools = vec![tool];
     prompt.tool_choice = ToolChoice::Required;
-    prompt.metadata = vec![("m".into(), JsonText::checked(long))];
+    let parameter = |name: &str, value: &str| (name.to_owned(), JsonText::checked(value));
+    prompt.metadata =
+        vec![parameter("m", long), parameter("seed", "7"), parameter("top_p", "0.25")];
     let body = send(prompt, Profile::default()).await.body;
     let body = std::str::from_utf8(&body).unwrap();
     let tools =
         format!(r#""tools":[{{"type":"function","function":{{"name":"f","parameters":{long}}}}}]"#);
     assert!(body.contains(&tools), "{body}");
     assert!(body.contains(&format!(r#""metadata":{{"m":{long}}}"#)), "{body}");
+    assert!(body.contains(r#""seed":7"#) && body.contains(r#""top_p":0.25"#), "{body}");
     assert!(body.contains(r#""tool_choice":"required""#), "{body}");
 }
 

@@ -102,6 +102,11 @@ impl World {
         format!("http://{}", self.running.as_ref().unwrap().grpc)
     }
 
+    /// Where it serves HTTP.
+    pub(crate) fn http(&self) -> String {
+        format!("http://{}", self.running.as_ref().unwrap().http)
+    }
+
     /// What Prometheus would read.
     pub(crate) async fn metrics(&self) -> String {
         let at = format!("http://{}/metrics", self.running.as_ref().unwrap().http);

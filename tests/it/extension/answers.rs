@@ -161,7 +161,8 @@ async fn a_person_may_give_less_and_no_more_than_was_asked() {
         assert!(!status.message().contains("tokens"), "{status:?}");
     }
     assert_eq!(world.number(ANSWERS).await, 0, "a form that is refused uses no token");
-    let less = world.sample(with(r#"{"calls": 1, "money": "0.01", "seconds": 0}"#)).await.unwrap();
+    let less =
+        world.sample(with(r#"{"calls": 1.0, "money": "0.01", "seconds": 0}"#)).await.unwrap();
     assert_eq!(less.outcome(), Outcome::Complete);
     let allowed = world.envelope(&name).await.limits.unwrap();
     assert_eq!((allowed.calls, nanos(allowed.money.as_ref())), (Some(2), 510_000_000));

@@ -38,8 +38,8 @@ fn problem(schema: &Value, value: &Value, all: &Value) -> Option<String> {
         return Some(format!("{value} is not {schema}"));
     }
     let Some(fields) = value.as_object() else {
-        let items = value.as_array().into_iter().flatten();
-        return items.filter_map(|it| problem(&schema["items"], it, all)).next();
+        let mut items = value.as_array().into_iter().flatten();
+        return items.find_map(|it| problem(&schema["items"], it, all));
     };
     let required = schema["required"].as_array().into_iter().flatten();
     if let Some(it) = required.filter_map(Value::as_str).find(|it| !fields.contains_key(*it)) {

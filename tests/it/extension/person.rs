@@ -92,43 +92,30 @@ fn bursar(broker: &Broker, key: &str, args: &[&str]) -> (Option<i32>, Value, Str
     (status.code(), said, String::from_utf8_lossy(&stderr).into_owned())
 }
 
-#[test]
-fn a_script_grants_asks_and_answers() {
+/// A user and a server with an envelope of one call, to which three more may be added, twice.
+fn broker() -> Broker {
     let broker = Broker::dev(&[]);
     let operator = |args: &[&str]| bursar(&broker, &broker.ready.operator_key, args);
-    let host = |args: &[&str]| bursar(&broker, &broker.ready.host_key, args);
     operator(&["admin", "user", "create", "alice"]);
     operator(&["admin", "server", "create", "files"]);
-    let grant = [
-        "admin",
-        "grant",
-        "create",
-        "--json",
-        "--user",
-        "alice",
-        "--server",
-        "files",
-        "--calls",
-        "1",
-        "--seconds",
-        "60",
-        "--money",
-        "0.50",
-        "--extend-calls",
-        "3",
-        "--extend-money",
-        "0.25",
-        "--extend-times",
-        "2",
-    ];
-    let (code, made, error) = operator(&grant);
+    let grant = "admin grant create --json --user alice --server files --calls 1 --seconds 60 \
+                 --money 0.50 --extend-calls 3 --extend-money 0.25 --extend-times 2";
+    let (code, made, error) = operator(&grant.split(' ').collect::<Vec<_>>());
     assert_eq!(code, Some(0), "{error}");
     assert_eq!(made["extension"], json!({ "calls": 3, "seconds": 0, "money": "0.25", "times": 2 }));
+    broker
+}
+
+#[test]
+fn a_script_grants_asks_and_answers() {
+    let broker = broker();
+    let host = |args: &[&str]| bursar(&broker, &broker.ready.host_key, args);
     let sample = |more: &[&str]| {
         let mut args = vec!["sample", "--json", "--user", "alice", "--server", "files", "Hello"];
         args.extend(more);
         host(&args)
     };
+    let answer = |word: &str, token: &str| sample(&["--answer", word, "--resume-token", token]);
     let (code, first, error) = sample(&[]);
     assert_eq!((code, &first["outcome"]), (Some(0), &json!("COMPLETE")), "{error}");
     let (code, reply, _) = sample(&[]);
@@ -139,37 +126,46 @@ fn a_script_grants_asks_and_answers() {
     // Who cannot ask does not get the question.
     let (code, mute, _) = sample(&["--no-ask"]);
     assert_eq!((code, &mute["outcome"]), (Some(0), &json!("EXHAUSTED")), "{mute}");
-    let (code, _, error) = sample(&[
-        "--answer",
-        "accept",
-        "--resume-token",
-        token,
-        "--answer-form",
-        r#"{"calls": 4}"#,
-    ]);
+    let more = ["--answer", "accept", "--resume-token", token, "--answer-form", r#"{"calls": 4}"#];
+    let (code, _, error) = sample(&more);
     assert_eq!(code, Some(2));
     assert!(error.contains("input_answer.content_json.calls"), "{error}");
-    let (code, reply, error) = sample(&["--answer", "accept", "--resume-token", token]);
+    let (code, reply, error) = answer("accept", token);
     assert_eq!((code, &reply["outcome"]), (Some(0), &json!("COMPLETE")), "{error}");
     assert_eq!(reply["left"]["calls"], 2);
-    let envelope = reply["envelope"].as_str().unwrap();
-    let (_, shown, _) = host(&["envelope", "show", "--json", envelope]);
+    let (_, shown, _) = host(&["envelope", "show", "--json", reply["envelope"].as_str().unwrap()]);
     assert_eq!((&shown["limits"]["calls"], &shown["limits"]["money"]), (&json!(4), &json!("0.75")));
-    assert_eq!(shown["extensions"][0]["accepted"], true);
-    assert_eq!(shown["extensions"][0]["asserted_by"], "HOST");
+    let given = &shown["extensions"][0];
+    assert_eq!((&given["accepted"], &given["asserted_by"]), (&json!(true), &json!("HOST")));
     for _ in 0..2 {
         sample(&[]);
     }
     let (code, reply, _) = sample(&[]);
     assert_eq!(code, Some(3), "{reply}");
     let token = reply["resume_token"].as_str().unwrap();
-    let (code, reply, _) = sample(&["--answer", "decline", "--resume-token", token]);
+    let (code, reply, _) = answer("decline", token);
     assert_eq!((code, &reply["outcome"]), (Some(0), &json!("EXHAUSTED")));
-    for wrong in [&["--answer", "accept"][..], &["--resume-token", token], &["--answer-form", "{}"]]
-    {
-        assert_eq!(sample(wrong).0, Some(2), "{wrong:?}");
-    }
     let (code, proof, _) =
         bursar(&broker, &broker.ready.finance_key, &["ledger", "verify", "--json"]);
     assert_eq!((code, &proof["problems"]), (Some(0), &json!([])), "{proof}");
+}
+
+#[test]
+fn half_an_answer_is_a_mistake() {
+    use bursar::cli::Cli;
+    use clap::Parser;
+    let whole = ["bursar", "sample", "Hello", "--answer", "accept", "--resume-token", "rt1_x"];
+    Cli::try_parse_from(whole).unwrap();
+    for wrong in [
+        &["--answer", "accept"][..],
+        &["--resume-token", "rt1_x"],
+        &["--answer-form", "{}"],
+        &["--answer", "perhaps", "--resume-token", "rt1_x"],
+        &["--answer", "accept", "--resume-token", "rt1_x", "--no-ask"],
+        // A new envelope is not the one that was asked about.
+        &["--answer", "accept", "--resume-token", "rt1_x", "--calls", "1"],
+    ] {
+        let args = whole[..3].iter().chain(wrong);
+        assert!(Cli::try_parse_from(args).is_err(), "{wrong:?}");
+    }
 }

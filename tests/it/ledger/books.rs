@@ -177,7 +177,8 @@ async fn open_limits(world: &World, sql: &mut PgConnection, parties: &Parties) -
         let insert = sqlx::query(
             "insert into limits (tenant_id, limit_id, width, envelope_id, kind, amount, enforcing, opens_at,
                 closes_at)
-             values ($1, $2, 0, $3, $4, $5, true, now() - interval '1 minute', now() + interval '1 hour')",
+             select $1, $2, 0, $3, $4, $5, true, opened_at - interval '1 minute', closes_at
+             from envelopes where envelope_id = $3",
         );
         let insert = insert.bind(parties.tenant.uuid()).bind(it.key.id.uuid());
         let insert = insert.bind(parties.envelope.uuid()).bind(kind).bind(it.amount);

@@ -5,8 +5,8 @@ use std::{fmt::Display, str::FromStr};
 use crate::domain::{
     fault::Fault,
     ids::{
-        BackendId, BookId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId,
-        ModelId, ServerId, TenantId, UserId,
+        AuditId, BackendId, BookId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId,
+        HostId, ModelId, ServerId, StopId, TenantId, TokenId, UserId,
     },
 };
 
@@ -25,6 +25,7 @@ macro_rules! collections {
 }
 
 collections! {
+    AuditId = "auditEntries";
     BackendId = "backends";
     BookId = "priceBooks";
     BudgetId = "budgets";
@@ -36,6 +37,8 @@ collections! {
     HostId = "hosts";
     ModelId = "models";
     ServerId = "servers";
+    StopId = "stops";
+    TokenId = "tokens";
     UserId = "users";
 }
 

@@ -35,7 +35,7 @@ pub fn to_wire(it: Reply, tenant: TenantId, currency: Currency) -> proto::Create
         call: it.call.map_or_else(String::new, |it| it.to_string()),
         refusal: it.refusal.map(refusal),
         landing: it.is_landing,
-        input_required: it.question.map(question),
+        input_required: it.question.map(|it| question(*it)),
     }
 }
 

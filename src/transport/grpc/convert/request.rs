@@ -35,7 +35,7 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
     let root = project_root("root", &it.root)?;
     let input_key = label("input_key", &it.input_key)?;
     let request_id = label("request_id", &it.request_id)?;
-    let resume = resume(it.resume_token, it.input_answer)?;
+    let resume = resume(&it.resume_token, it.input_answer)?;
     let revision = revision(&it.protocol_revision)?;
     let tools_declared = it.client_capabilities.is_none_or(|it| it.sampling_tools);
     let params = it.params.ok_or_else(|| Fault::invalid("params", "is required"))?;
@@ -51,7 +51,7 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
         input_key,
         request_id,
         accepts_input_required: it.accepts_input_required,
-        resume,
+        resume: resume.map(Box::new),
         revision,
         params,
         warnings,
@@ -60,8 +60,8 @@ pub fn sampling_request(it: proto::CreateMessageRequest) -> Result<SamplingReque
 
 /// An answer with the question's token. Whether they are any good is seen when the token
 /// is opened.
-fn resume(token: String, answer: Option<proto::InputAnswer>) -> Result<Option<Resume>, Fault> {
-    let Some(token) = optional("resume_token", &token, TOKEN_BYTES_MAX)? else {
+fn resume(token: &str, answer: Option<proto::InputAnswer>) -> Result<Option<Resume>, Fault> {
+    let Some(token) = optional("resume_token", token, TOKEN_BYTES_MAX)? else {
         let problem = "is required with input_answer";
         return answer.map_or(Ok(None), |_| Err(Fault::invalid("resume_token", problem)));
     };
