@@ -172,7 +172,7 @@ async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> 
         rows::move_backend(tx, tenant, id, (&wanted.base_url, &wanted.key_env)).await?;
     }
     let scores = (50, 50);
-    let draft = draft(&extra.model, extra.prices, scores, &wanted.name);
+    let draft = draft(&extra.model, &extra.prices, scores, &wanted.name);
     let model = ensure_model(tx, desk, (tenant, id), &draft).await?;
     let offered = rows::model_by_id(tx, tenant, model.uuid()).await?.ok_or(Fault::Internal)?;
     if offered.price.is_none_or(|(_, it)| it != extra.prices) {
@@ -182,11 +182,11 @@ async fn offer(tx: &mut Tx, desk: Desk<'_>, tenant: TenantId, extra: &Extra) -> 
 }
 
 fn small() -> Result<draft::Model, Fault> {
-    Ok(draft("scripted-small", prices("0.15", "0.60")?, (40, 90), "scripted"))
+    Ok(draft("scripted-small", &prices("0.15", "0.60")?, (40, 90), "scripted"))
 }
 
 fn large() -> Result<draft::Model, Fault> {
-    Ok(draft("scripted-large", prices("3", "15")?, (80, 50), "scripted"))
+    Ok(draft("scripted-large", &prices("3", "15")?, (80, 50), "scripted"))
 }
 
 /// Prices of prompt and answer alone, in USD per million tokens.
@@ -197,7 +197,7 @@ fn prices(input: &str, output: &str) -> Result<Prices, Fault> {
 
 fn draft(
     alias: &str,
-    prices: Prices,
+    prices: &Prices,
     (intelligence, speed): (u8, u8),
     backend: &str,
 ) -> draft::Model {
@@ -213,7 +213,7 @@ fn draft(
         tokenizer: Tokenizer::Auto,
         intelligence,
         speed,
-        tariff: Tariff::Own(prices),
+        tariff: Tariff::Own(*prices),
     }
 }
 

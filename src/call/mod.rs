@@ -130,7 +130,7 @@ async fn story(broker: &Broker, request: Request) -> Result<Reply, End> {
         let held = hold::take(broker, routed).await?;
         // From here on every path ends in a settlement.
         let answered = answer::collect(broker, held).await;
-        let settled = settlement::settle(broker, answered).await;
+        let settled = Box::pin(settlement::settle(broker, answered)).await;
         // Once more, while nothing was delivered and there is a way left?
         routed = match attempts::next(broker, settled).await {
             Next::Again(it) => *it,

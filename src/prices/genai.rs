@@ -68,7 +68,7 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
         let models: Vec<Object<'_>> = models.into_iter().filter_map(object).collect();
         if models.len() < listed {
             let problem = format!("has {} items that are no objects", listed - models.len());
-            found.refuse(id.clone().into_owned(), ("models".to_owned(), problem));
+            found.refuse(&id, ("models".to_owned(), problem));
         }
         let own = |it: &Object<'_>| get(it, "id").and_then(text).map(Cow::into_owned);
         let ids: HashSet<String> = models.iter().filter_map(own).collect();
@@ -83,7 +83,7 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
 fn model(provider: &str, fields: &Object<'_>, (ids, found): (&HashSet<String>, &mut Found)) {
     let Some(id) = get(fields, "id").and_then(text) else {
         let problem = "must have an id".to_owned();
-        return found.refuse(provider.to_owned(), ("models".to_owned(), problem));
+        return found.refuse(provider, ("models".to_owned(), problem));
     };
     let mut aliases = Vec::new();
     if let Some(it) = get(fields, "match") {
@@ -96,7 +96,7 @@ fn model(provider: &str, fields: &Object<'_>, (ids, found): (&HashSet<String>, &
         service_tier: STANDARD.to_owned(),
     };
     match rows(fields) {
-        Err(wrong) => found.refuse(key(&id).to_string(), wrong),
+        Err(wrong) => found.refuse(&key(&id).to_string(), wrong),
         Ok(None) => found.passed_over += 1,
         Ok(Some(rows)) => {
             for (tier, from, cards) in rows {

@@ -48,7 +48,7 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
         }
         let Some(fields) = object(json) else {
             let problem = "must be an object".to_owned();
-            found.refuse(name.clone().into_owned(), (name.clone().into_owned(), problem));
+            found.refuse(name, (name.clone().into_owned(), problem));
             continue;
         };
         model(name, &fields, found);
@@ -64,7 +64,7 @@ fn model(name: &str, fields: &Object<'_>, found: &mut Found) {
     }
     let Some(provider) = get(fields, "litellm_provider").and_then(text) else {
         let problem = "is missing: whose price it is cannot be told".to_owned();
-        return found.refuse(name.to_owned(), ("litellm_provider".to_owned(), problem));
+        return found.refuse(name, ("litellm_provider".to_owned(), problem));
     };
     // Most names begin with the provider, which is not a part of the model's own name.
     let own = name.strip_prefix(provider.as_ref()).and_then(|it| it.strip_prefix('/'));
@@ -75,7 +75,7 @@ fn model(name: &str, fields: &Object<'_>, found: &mut Found) {
     };
     let cards = match cards(fields) {
         Ok(it) => it,
-        Err(wrong) => return found.refuse(key(STANDARD).to_string(), wrong),
+        Err(wrong) => return found.refuse(&key(STANDARD).to_string(), wrong),
     };
     let standard = cards.get(STANDARD).cloned().unwrap_or_default();
     if mode.is_none() && !standard.has(Class::Output) {
@@ -92,7 +92,7 @@ fn model(name: &str, fields: &Object<'_>, found: &mut Found) {
         return;
     }
     let problem = "is missing: an unknown price is never used".to_owned();
-    found.refuse(key(STANDARD).to_string(), (FIELDS[0].0.to_owned(), problem));
+    found.refuse(&key(STANDARD).to_string(), (FIELDS[0].0.to_owned(), problem));
 }
 
 fn listing(key: &Key, card: &Card) -> Result<Listing, Wrong> {

@@ -128,11 +128,11 @@ impl Found {
     fn add(&mut self, row: Result<Listing, card::Wrong>, key: &Key) {
         match row.and_then(named) {
             Ok(it) => self.rows.push(it),
-            Err(wrong) => self.refuse(key.to_string(), wrong),
+            Err(wrong) => self.refuse(&key.to_string(), wrong),
         }
     }
 
-    fn refuse(&mut self, row: String, (field, problem): card::Wrong) {
+    fn refuse(&mut self, row: &str, (field, problem): card::Wrong) {
         if self.refused.len() < REFUSED_MAX {
             // A name may be of any length and hold anything.
             let row = row.chars().filter(|it| !it.is_control()).take(MODEL_BYTES_MAX).collect();

@@ -33,7 +33,7 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
         let models = object(provider).and_then(|it| get(&it, "models").and_then(object));
         let Some(models) = models else {
             let problem = "must be an object with models".to_owned();
-            found.refuse(id.clone().into_owned(), ("models".to_owned(), problem));
+            found.refuse(id, ("models".to_owned(), problem));
             continue;
         };
         for (model, json) in models {
@@ -45,7 +45,7 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
             match card(json) {
                 Ok(None) => found.passed_over += 1,
                 Ok(Some(card)) => found.add(listing(&key, &card), &key),
-                Err(wrong) => found.refuse(key.to_string(), wrong),
+                Err(wrong) => found.refuse(&key.to_string(), wrong),
             }
         }
     }

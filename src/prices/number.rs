@@ -36,7 +36,7 @@ pub fn scaled(json: &str, places: i32, max: u64) -> Result<Scaled, &'static str>
 
 /// The digits before an exponent, and it.
 fn split_exponent(json: &str) -> Result<(&str, i32), &'static str> {
-    if json.starts_with('-') && json.bytes().nth(1).is_some_and(|it| it.is_ascii_digit()) {
+    if json.starts_with('-') && json.as_bytes().get(1).is_some_and(u8::is_ascii_digit) {
         return Err("must not be negative");
     }
     let Some((mantissa, exponent)) = json.split_once(['e', 'E']) else { return Ok((json, 0)) };

@@ -73,6 +73,7 @@ pub enum Action {
 }
 
 /// The arguments of `import`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Clone, Args)]
 pub struct Import {
     /// The list; - for standard input
@@ -244,7 +245,7 @@ async fn prices(client: &Client, it: Show) -> Result<Vec<ListedPrice>, Stop> {
                 Ok((page.prices, page.next_page_token))
             }
         };
-        found.extend(it.listing.clone().collect(page).await?);
+        found.extend(it.listing.collect(page).await?);
     }
     found.dedup_by(|a, b| version(a) == version(b));
     Ok(found)

@@ -89,7 +89,7 @@ impl SamplingService for Sampling {
         let body = body.request.ok_or_else(|| Fault::invalid("request", "is required"))?;
         let (request, _, _gone) = self.read(&metadata, body, Sink::NONE).await?;
         let (tenant, currency) = (request.caller.tenant, request.caller.currency);
-        let explained = call::explain::explain(&self.broker, request).await?;
+        let explained = Box::pin(call::explain::explain(&self.broker, request)).await?;
         Ok(Response::new(convert::reply::explained(explained, tenant, currency)))
     }
 }

@@ -70,6 +70,8 @@ impl World {
     }
 }
 
+type Spoil = fn(&mut ImportPricesRequest);
+
 fn field(it: &Status) -> String {
     assert_eq!(it.code(), Code::InvalidArgument, "{it}");
     it.get_details_bad_request().unwrap().field_violations[0].field.clone()
@@ -238,7 +240,8 @@ async fn a_tenants_own_rows_go_before_the_platforms() {
 async fn pages_go_through_a_version_and_rows_that_are_missing_may_stay() {
     let world = World::new();
     let key = world.org("Acme", "EUR").await.operator;
-    let many: String = (0..2_345).map(|it| format!("acme m{it:05} 1 1\n")).collect();
+    let many: String =
+        (0..2_345).map(|it| format!("acme m{it:05} 1 1")).collect::<Vec<_>>().join("\n");
     world.book(&key, &many).await;
     let (mut token, mut seen) = (String::new(), Vec::new());
     loop {
@@ -267,7 +270,6 @@ async fn pages_go_through_a_version_and_rows_that_are_missing_may_stay() {
 async fn what_cannot_be_read_is_refused_by_its_field() {
     let world = World::new();
     let key = world.org("Acme", "EUR").await.operator;
-    type Spoil = fn(&mut ImportPricesRequest);
     let cases: [(&str, Spoil); 8] = [
         ("format", |it| it.format = 0),
         ("format", |it| it.format = 99),

@@ -263,7 +263,7 @@ fn what_is_no_list_is_refused_whole_and_where() {
     assert_eq!(read(Format::Table, &vec![b' '; 25 * 1024 * 1024]), Err(Unreadable::TooLarge));
     let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
     assert!(matches!(json(Format::Litellm, &deep), Unreadable::Json { .. }));
-    let many: String = (0..30_001).map(|it| format!("a m{it} 1 1\n")).collect();
+    let many: String = (0..30_001).map(|it| format!("a m{it} 1 1")).collect::<Vec<_>>().join("\n");
     assert_eq!(json(Format::Table, &many), Unreadable::TooMany);
 }
 
