@@ -43,6 +43,8 @@ pub struct Import {
     pub wanted_at: Option<Timestamp>,
     /// Whether rows that it does not name stay.
     pub keeps_missing: bool,
+    /// Whether rows are taken of which nothing costs anything.
+    pub takes_free: bool,
     /// Whether nothing is to be written.
     pub is_preview: bool,
 }
@@ -79,8 +81,11 @@ pub async fn import_prices(
     // Megabytes of JSON would keep other calls waiting.
     let read = tokio::task::spawn_blocking(move || prices::read(format, &content)).await;
     let read = read.map_err(|_| Fault::Internal)?;
-    let List { mut rows, refused, passed_over } =
+    let List { mut rows, mut refused, passed_over } =
         read.map_err(|it| Fault::invalid("content", it.to_string()))?;
+    if !import.takes_free {
+        leave_out_free(&mut rows, &mut refused)?;
+    }
     let mut tx = desk.store.report_tx(right.owner).await?;
     let old = rows_at(&mut tx, right.owner, import.wanted_at).await?;
     if import.keeps_missing {
@@ -118,6 +123,21 @@ pub async fn import_prices(
     let written = books::find(&mut tx, right.owner, (book.id, false)).await?;
     store::commit(tx).await?;
     Ok(Preview { book: written.unwrap_or(book), changes, refused })
+}
+
+/// Refuses the rows of which nothing costs anything.
+fn leave_out_free(rows: &mut Vec<Listing>, refused: &mut Vec<Refused>) -> Result<(), Fault> {
+    let free = rows.iter().filter(|it| it.prices.are_free()).map(|it| Refused {
+        row: it.key.to_string(),
+        field: "input".to_owned(),
+        problem: "is free like all else, and free rows were not asked for".to_owned(),
+    });
+    refused.extend(free);
+    rows.retain(|it| !it.prices.are_free());
+    if rows.is_empty() {
+        return Err(Fault::invalid("content", "lists free rows alone; see include_free"));
+    }
+    Ok(())
 }
 
 /// The rows that count at an instant, or now.
@@ -310,6 +330,7 @@ pub fn shipped(is_preview: bool) -> Import {
         source_date: Some(SHIPPED_DATE),
         wanted_at: None,
         keeps_missing: false,
+        takes_free: false,
         is_preview,
     }
 }

@@ -1,7 +1,10 @@
 //! The JSON of genai-prices: providers with models, each with prices of some dates or
 //! times of day, tiers within a price, and variants by service tier.
 
-use std::collections::BTreeSet;
+use std::{
+    borrow::Cow,
+    collections::{BTreeSet, HashSet},
+};
 
 use jiff::civil::Date;
 use serde_json::value::RawValue;
@@ -61,42 +64,73 @@ pub(super) fn read(json: &str, found: &mut Found) -> Result<(), Unreadable> {
         let provider = object(provider).ok_or(wrong.clone())?;
         let id = get(&provider, "id").and_then(text).ok_or(wrong.clone())?;
         let models = get(&provider, "models").and_then(items).ok_or(wrong.clone())?;
-        for it in models {
-            model(names::provider(&id), it, found);
+        let listed = models.len();
+        let models: Vec<Object<'_>> = models.into_iter().filter_map(object).collect();
+        if models.len() < listed {
+            let problem = format!("has {} items that are no objects", listed - models.len());
+            found.refuse(&id, ("models".to_owned(), problem));
+        }
+        let own = |it: &Object<'_>| get(it, "id").and_then(text).map(Cow::into_owned);
+        let ids: HashSet<String> = models.iter().filter_map(own).collect();
+        for it in &models {
+            model(names::provider(&id), it, (&ids, found));
         }
     }
     Ok(())
 }
 
-fn model(provider: &str, json: &RawValue, found: &mut Found) {
-    let fields = object(json);
-    let id = fields.as_ref().and_then(|it| get(it, "id")).and_then(text);
-    let (Some(fields), Some(id)) = (fields, id) else {
-        let problem = "must be an object with an id".to_owned();
-        found.refuse(provider, ("models".to_owned(), problem));
-        return;
+/// A model by its own id, and by every other name that it is said to equal.
+fn model(provider: &str, fields: &Object<'_>, (ids, found): (&HashSet<String>, &mut Found)) {
+    let Some(id) = get(fields, "id").and_then(text) else {
+        let problem = "must have an id".to_owned();
+        return found.refuse(provider, ("models".to_owned(), problem));
     };
-    let key = |tier: &str| Key {
+    let mut aliases = Vec::new();
+    if let Some(it) = get(fields, "match") {
+        equals(it, &mut aliases);
+    }
+    aliases.retain(|it| !ids.contains(it));
+    let key = |model: &str| Key {
         provider: provider.to_owned(),
-        model: id.clone().into_owned(),
-        service_tier: tier.to_owned(),
+        model: model.to_owned(),
+        service_tier: STANDARD.to_owned(),
     };
-    let standard = match get(&fields, "prices").map_or_else(|| Err(no_prices()), standard) {
-        Ok(it) => it,
-        Err(wrong) => return found.refuse(&key(STANDARD).to_string(), wrong),
-    };
+    match rows(fields) {
+        Err(wrong) => found.refuse(&key(&id).to_string(), wrong),
+        Ok(None) => found.passed_over += 1,
+        Ok(Some(rows)) => {
+            for (tier, from, cards) in rows {
+                for model in std::iter::once(id.as_ref()).chain(aliases.iter().map(|it| &**it)) {
+                    let key = Key { service_tier: tier.clone(), ..key(model) };
+                    found.add(listing(key.clone(), from, &cards), &key);
+                }
+            }
+        }
+    }
+}
+
+/// The names that a condition holds for, as far as it lists them.
+fn equals(condition: &RawValue, names: &mut Vec<String>) {
+    let Some(fields) = object(condition) else { return };
+    names.extend(get(&fields, "equals").and_then(text).map(Cow::into_owned));
+    // One level is enough: what is nested deeper is no list of names.
+    for it in get(&fields, "or").and_then(items).into_iter().flatten() {
+        let fields = object(it).unwrap_or_default();
+        names.extend(get(&fields, "equals").and_then(text).map(Cow::into_owned));
+    }
+}
+
+/// Service tier, first day and cards of a row.
+type Row = (String, Option<Date>, Vec<Card>);
+
+/// The rows of a model; none where no answer of it has a price.
+fn rows(fields: &Object<'_>) -> Result<Option<Vec<Row>>, Wrong> {
+    let standard = standard(get(fields, "prices").ok_or_else(no_prices)?)?;
     if standard.iter().flat_map(|it| &it.cards).all(|it| !it.has(Class::Output)) {
-        found.passed_over += 1;
-        return;
+        return Ok(None);
     }
-    for it in &standard {
-        found.add(listing(key(STANDARD), it.from, &it.cards), &key(STANDARD));
-    }
-    let variants = get(&fields, "price_variants").map_or(Ok(Vec::new()), variants);
-    let variants = match variants {
-        Ok(it) => it,
-        Err(wrong) => return found.refuse(&key(STANDARD).to_string(), wrong),
-    };
+    let variants = get(fields, "price_variants").map_or(Ok(Vec::new()), variants)?;
+    let mut rows = Vec::new();
     let tiers: BTreeSet<&str> = variants.iter().map(|it| it.tier.as_str()).collect();
     for tier in tiers {
         let of_tier: Vec<&Variant> = variants.iter().filter(|it| it.tier == tier).collect();
@@ -106,16 +140,20 @@ fn model(provider: &str, json: &RawValue, found: &mut Found) {
             let active: Vec<&Card> = active.map(|it| &it.card).collect();
             let under = standard.iter().rev().find(|it| it.from <= from);
             let (Some(under), false) = (under, active.is_empty()) else { continue };
-            let over = |card: &Card| {
-                let mut all = active.iter().copied().chain([card]);
-                let mut first = all.next().cloned().unwrap_or_default();
-                all.for_each(|it| first.fall_back_on(it));
-                first
-            };
-            let cards: Vec<Card> = under.cards.iter().map(over).collect();
-            found.add(listing(key(tier), from, &cards), &key(tier));
+            let over = |card: &Card| over(&active, card);
+            rows.push((tier.to_owned(), from, under.cards.iter().map(over).collect()));
         }
     }
+    rows.extend(standard.into_iter().map(|it| (STANDARD.to_owned(), it.from, it.cards)));
+    Ok(Some(rows))
+}
+
+/// The first that has a class gives its price; the standard one is the last.
+fn over(variants: &[&Card], standard: &Card) -> Card {
+    let mut all = variants.iter().copied().chain([standard]);
+    let mut first = all.next().cloned().unwrap_or_default();
+    all.for_each(|it| first.fall_back_on(it));
+    first
 }
 
 fn no_prices() -> Wrong {

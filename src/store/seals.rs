@@ -148,15 +148,22 @@ pub(crate) async fn at_or_after(
     tenant: TenantId,
     batch: i64,
 ) -> Result<Option<Seal>, Error> {
+    // Asked for by itself: as part of the next statement it would be a condition for
+    // rows, and not one for the index.
+    let from: Option<i64> = sqlx::query_scalar(
+        "select max(first_batch) from seals where tenant_id = $1 and first_batch <= $2",
+    )
+    .bind(tenant.uuid())
+    .bind(batch)
+    .fetch_one(&mut *connection)
+    .await?;
     let row = sqlx::query(
-        "select * from seals
-         where tenant_id = $1 and first_batch >= coalesce((
-             select max(first_batch) from seals
-             where tenant_id = $1 and first_batch <= $2), 0) and last_batch >= $2
+        "select * from seals where tenant_id = $1 and first_batch >= $3 and last_batch >= $2
          order by first_batch limit 1",
     )
     .bind(tenant.uuid())
     .bind(batch)
+    .bind(from.unwrap_or(0))
     .fetch_optional(connection)
     .await?;
     row.as_ref().map(seal).transpose()

@@ -73,6 +73,7 @@ pub enum Action {
 }
 
 /// The arguments of `import`.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Import {
@@ -94,6 +95,9 @@ pub struct Import {
     /// Keep rows that the list does not name
     #[arg(long)]
     keep_missing: bool,
+    /// Take rows that cost nothing at all too
+    #[arg(long)]
+    free: bool,
     /// Only say what would change
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
@@ -181,6 +185,7 @@ async fn import(
         effective_time: it.effective.map(start_of_day).unwrap_or_default(),
         keep_missing: it.keep_missing,
         validate_only: it.dry_run,
+        include_free: it.free,
     };
     let made = client.prices().import_prices(request).await.map_err(Error::from)?;
     let mut made = made.into_inner();

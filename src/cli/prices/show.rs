@@ -11,7 +11,7 @@ use crate::proto::{
 
 /// Columns of versions.
 pub(super) const BOOKS: &[&str] = &[
-    "name",
+    "book",
     "state",
     "in_effect",
     "format",
@@ -59,6 +59,7 @@ pub(super) fn book(it: &PriceBook) -> Record {
     };
     Record::new()
         .with("name", Value::text_or_null(&it.name))
+        .with("book", Value::text_or_null(it.name.rsplit('/').next().unwrap_or_default()))
         .with("state", state.to_owned())
         .with("in_effect", it.in_effect)
         .with("platform", it.platform)

@@ -24,6 +24,7 @@ impl World {
             format: PriceFormat::Table.into(),
             content: table.as_bytes().to_vec(),
             source: "of the test".to_owned(),
+            include_free: true,
             ..Default::default()
         };
         change(&mut request);
@@ -68,6 +69,8 @@ impl World {
         found.ok().map(|it| it.price.unwrap().input)
     }
 }
+
+type Spoil = fn(&mut ImportPricesRequest);
 
 fn field(it: &Status) -> String {
     assert_eq!(it.code(), Code::InvalidArgument, "{it}");
@@ -153,6 +156,13 @@ async fn what_needs_a_yes_is_refused_by_name_until_it_is_said() {
     assert_eq!(world.input(&key, "a").await.as_deref(), Some("1.00"));
     world.approve(&key, &name, true).await.unwrap();
     assert_eq!(world.input(&key, "a").await.as_deref(), Some("6.00"));
+    // What is free is taken only where that is asked for.
+    let unasked = |it: &mut ImportPricesRequest| it.include_free = false;
+    let made = world.import(&key, "acme a 1 2\nacme c 0 0\n", unasked).await.unwrap();
+    assert_eq!((made.book.unwrap().listings, made.removed), (1, 2));
+    assert_eq!(made.refused[0].row, "acme/c");
+    let alone = world.import(&key, "acme c 0 0\n", unasked).await.unwrap_err();
+    assert_eq!(field(&alone), "content");
     assert_eq!(world.input(&key, "c").await.as_deref(), Some("0.00"));
     world.end().await;
 }
@@ -230,8 +240,8 @@ async fn a_tenants_own_rows_go_before_the_platforms() {
 async fn pages_go_through_a_version_and_rows_that_are_missing_may_stay() {
     let world = World::new();
     let key = world.org("Acme", "EUR").await.operator;
-    let many: Vec<String> = (0..2_345).map(|it| format!("acme m{it:05} 1 1\n")).collect();
-    let many = many.concat();
+    let many: String =
+        (0..2_345).map(|it| format!("acme m{it:05} 1 1")).collect::<Vec<_>>().join("\n");
     world.book(&key, &many).await;
     let (mut token, mut seen) = (String::new(), Vec::new());
     loop {
@@ -255,8 +265,6 @@ async fn pages_go_through_a_version_and_rows_that_are_missing_may_stay() {
     assert_eq!(kept.book.unwrap().listings, 2_345);
     world.end().await;
 }
-
-type Spoil = fn(&mut ImportPricesRequest);
 
 #[tokio::test]
 async fn what_cannot_be_read_is_refused_by_its_field() {

@@ -71,6 +71,7 @@ async fn import(
     let request = ImportPricesRequest {
         format: PriceFormat::Table.into(),
         content: table.as_bytes().to_vec(),
+        include_free: true,
         ..Default::default()
     };
     let made = prices.import_prices(signed(key, request)).await.unwrap().into_inner();

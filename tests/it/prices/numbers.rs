@@ -94,7 +94,6 @@ proptest! {
     /// The text of a float that Python or JavaScript writes for a price is that price.
     #[test]
     fn the_shortest_text_of_a_float_is_exact(micro in 1_u32..200_000_000) {
-        // Read from its decimal text, as their parsers do.
         let per_token: f64 = format!("{micro}e-12").parse().unwrap();
         let text = format!("{per_token:e}");
         let value = u64::from(micro);

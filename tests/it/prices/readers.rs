@@ -14,7 +14,7 @@ fn usd(text: &str) -> Price {
 
 const GENAI: &str = r#"[
   {"id": "acme", "name": "Acme", "models": [
-    {"id": "flat", "match": {"equals": "flat"}, "prices":
+    {"id": "flat", "match": {"or": [{"equals": "flat"}, {"equals": "flat-2026-01-01"}, {"equals": "long"}, {"starts_with": "f"}]}, "prices":
       {"input_mtok": 1.4, "cache_read_mtok": 0.26, "output_mtok": 4.4, "web_searches_kcount": 10}},
     {"id": "long", "prices": {
       "input_mtok": {"base": 1.25, "tiers": [{"start": 200000, "price": 2.5}]},
@@ -52,6 +52,8 @@ fn genai_prices_have_tiers_dates_times_of_day_and_service_tiers() {
     let flat = row(&list, "acme/flat", None).prices;
     assert_eq!(flat.base.input, usd("1.40"));
     assert_eq!((flat.base.cache_read, flat.base.output), (usd("0.26"), usd("4.40")));
+    // It is known by every name that it is said to equal, but for another's own.
+    assert_eq!(row(&list, "acme/flat-2026-01-01", None).prices, flat);
     // What has no price of its own has that of its side.
     assert_eq!((flat.base.cache_write, flat.base.reasoning), (usd("1.40"), usd("4.40")));
 
@@ -261,8 +263,7 @@ fn what_is_no_list_is_refused_whole_and_where() {
     assert_eq!(read(Format::Table, &vec![b' '; 25 * 1024 * 1024]), Err(Unreadable::TooLarge));
     let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
     assert!(matches!(json(Format::Litellm, &deep), Unreadable::Json { .. }));
-    let many: Vec<String> = (0..30_001).map(|it| format!("a m{it} 1 1\n")).collect();
-    let many = many.concat();
+    let many: String = (0..30_001).map(|it| format!("a m{it} 1 1")).collect::<Vec<_>>().join("\n");
     assert_eq!(json(Format::Table, &many), Unreadable::TooMany);
 }
 

@@ -1,5 +1,7 @@
 //! Price books on the wire.
 
+use std::fmt::Write;
+
 use jiff::{Timestamp, civil::Date};
 
 use super::{
@@ -60,6 +62,7 @@ pub fn import(it: proto::ImportPricesRequest) -> Result<Import, Fault> {
         source_date,
         wanted_at,
         keeps_missing: it.keep_missing,
+        takes_free: it.include_free,
         is_preview: it.validate_only,
     })
 }
@@ -136,7 +139,7 @@ pub fn book(it: &Book, in_effect: bool, now: Timestamp) -> proto::PriceBook {
         source_date: it.source_date.to_string(),
         age_days,
         stale: age_days > STALE_DAYS,
-        content_sha256: hex(&it.content_sha256),
+        content_sha256: hexadecimal(&it.content_sha256),
         listings: it.counts.listings,
         refused: it.counts.refused,
         passed_over: it.counts.passed_over,
@@ -148,6 +151,14 @@ pub fn book(it: &Book, in_effect: bool, now: Timestamp) -> proto::PriceBook {
         approved_by: by(it.approved),
         reverted_by: by(it.reverted),
     }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, it| {
+        // Writing to a text does not fail.
+        let _ = write!(text, "{it:02x}");
+        text
+    })
 }
 
 /// Changes for the wire, those that need a yes first.
@@ -192,12 +203,4 @@ pub fn listed(it: &Listed) -> proto::ListedPrice {
         platform: *owner == TenantId::PLATFORM,
         rounded: listing.is_rounded,
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|it| [it >> 4, it & 15])
-        .filter_map(|it| char::from_digit(it.into(), 16))
-        .collect()
 }
