@@ -8,6 +8,7 @@ mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
+pub mod prices;
 pub mod raises;
 mod stops;
 mod tenants;

@@ -19,15 +19,13 @@ use crate::{
     config::Config,
     domain::fault::chain,
     identity::shed::{Rates, Shed},
+    ledger::rollup,
     store::{self, Store},
     tasks::Tasks,
     telemetry::Metrics,
     transport::{
         grpc::{self, Doors, state::Services},
-        http::{
-            self, Health,
-            openai::{Door, Hosts},
-        },
+        http::{self, Health, Hosts},
     },
     vault::Vault,
 };
@@ -101,6 +99,7 @@ impl Running {
         duties.spawn(months::run(store.clone(), clock.clone()));
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
+        duties.spawn(rollup::run(store.clone(), clock.clone()));
         let running = stopped::Running::default();
         duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
@@ -229,10 +228,10 @@ async fn open_doors(
         body_mib_in_flight: config.body_mib_in_flight,
         draining: draining.clone(),
     };
-    let door = Door::new(&parts, Hosts::new(&config.http_hosts, http.ip()));
+    let web = (parts.clone(), Hosts::new(&config.http_hosts, http.ip()));
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
-    doors.spawn(http::serve((health.clone(), metrics, door), http_listener, stop.clone()));
+    doors.spawn(http::serve((health.clone(), metrics), web, http_listener, stop.clone()));
     Ok((doors, grpc, http))
 }
 

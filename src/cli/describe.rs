@@ -7,7 +7,8 @@ use super::{
 };
 use crate::proto::{
     AuditEntry, Backend, Budget, BudgetRaise, Credential, Entry, Envelope, EnvelopeExtension,
-    FxRate, Grant, GrantExtension, Model, ModelBounds, Posting, Price, Server, Stop, Tenant, User,
+    FxRate, Grant, GrantExtension, Model, ModelBounds, Posting, Price, PriceSource, PriceTier,
+    Server, Stop, Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -166,6 +167,7 @@ pub(super) fn model(it: &Model) -> Record {
         .with("intelligence", it.intelligence)
         .with("speed", it.speed)
         .with("price", it.price.as_ref().map(price))
+        .with("price_source", it.price_source.as_ref().map(price_source))
         .with("tokenizer", it.tokenizer.clone())
         .with("counted_by", it.bounds.as_ref().map(|it| it.counted_by.clone()))
         .with("counted_calls", it.bounds.as_ref().map(|it| it.calls))
@@ -183,7 +185,7 @@ fn bound_text(it: &Model, of: fn(&ModelBounds) -> &String) -> Value {
     it.bounds.as_ref().map_or(Value::Null, |it| Value::text_or_null(of(it)))
 }
 
-fn price(it: &Price) -> Record {
+pub(super) fn price(it: &Price) -> Record {
     Record::new()
         .with("input", Value::text_or_null(&it.input))
         .with("output", Value::text_or_null(&it.output))
@@ -191,7 +193,32 @@ fn price(it: &Price) -> Record {
         .with("cache_write", Value::text_or_null(&it.cache_write))
         .with("reasoning", Value::text_or_null(&it.reasoning))
         .with("request", Value::text_or_null(&it.request))
+        .with("audio_input", Value::text_or_null(&it.audio_input))
+        .with("audio_output", Value::text_or_null(&it.audio_output))
+        .with("image", Value::text_or_null(&it.image))
+        .with("tiers", it.tiers.iter().map(tier).collect::<Vec<_>>())
         .with("version", Value::text_or_null(&it.version))
+}
+
+/// Provider and model of a row of the price book.
+fn price_source(it: &PriceSource) -> String {
+    let PriceSource { provider, model, service_tier } = it;
+    let tier =
+        if service_tier == "standard" { String::new() } else { format!(" ({service_tier})") };
+    format!("{provider}/{model}{tier}")
+}
+
+fn tier(it: &PriceTier) -> Record {
+    Record::new()
+        .with("above_tokens", it.above_tokens)
+        .with("input", Value::text_or_null(&it.input))
+        .with("output", Value::text_or_null(&it.output))
+        .with("cache_read", Value::text_or_null(&it.cache_read))
+        .with("cache_write", Value::text_or_null(&it.cache_write))
+        .with("reasoning", Value::text_or_null(&it.reasoning))
+        .with("audio_input", Value::text_or_null(&it.audio_input))
+        .with("audio_output", Value::text_or_null(&it.audio_output))
+        .with("image", Value::text_or_null(&it.image))
 }
 
 pub(super) fn fx_rate(it: &FxRate) -> Record {

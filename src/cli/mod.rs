@@ -10,9 +10,11 @@ pub mod completion;
 mod describe;
 pub mod dev;
 pub mod envelope;
+pub mod guard;
 pub mod ledger;
 mod logs;
 pub mod output;
+pub mod prices;
 pub mod record;
 pub mod route;
 pub mod sample;
@@ -70,8 +72,12 @@ pub enum Command {
     Envelope(envelope::Envelope),
     /// Say which model would answer, and why
     Route(route::Route),
+    /// Say whether what stands in front of a server can be fooled
+    Guard(guard::Guard),
     /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
+    /// Import, approve and look at price lists
+    Prices(prices::Prices),
     /// Set up tenants, users, servers, grants, budgets, backends and prices
     Admin(Box<admin::Admin>),
     /// Print a script that completes commands in a shell
@@ -114,7 +120,9 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Sample(it) => sample::run(*it, output).await,
         Command::Envelope(it) => envelope::run(it, output).await,
         Command::Route(it) => route::run(it, output).await,
+        Command::Guard(it) => guard::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,
+        Command::Prices(it) => prices::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,
         Command::Completion(it) => completion::run(&it, output),
     }

@@ -77,6 +77,22 @@ impl Caller {
     }
 }
 
+/// Whoever keeps a price book: the platform the common one, an operator the tenant's own.
+#[derive(Debug, Clone, Copy)]
+pub struct BookKeeper {
+    /// Whose book.
+    pub owner: TenantId,
+    /// With which key.
+    pub by: CredentialId,
+}
+
+/// Whoever may read price books: their keepers, and finance.
+#[derive(Debug, Clone, Copy)]
+pub struct BookReader {
+    /// Whose own book it reads beside the platform's.
+    pub tenant: TenantId,
+}
+
 impl TryFrom<Caller> for HostCaller {
     type Error = Fault;
 
@@ -115,5 +131,29 @@ impl TryFrom<Caller> for PlatformCaller {
     fn try_from(it: Caller) -> Result<Self, Fault> {
         require(&it, Role::Platform)?;
         Ok(Self(it.actor()))
+    }
+}
+
+impl TryFrom<Caller> for BookKeeper {
+    type Error = Fault;
+
+    fn try_from(it: Caller) -> Result<Self, Fault> {
+        let by = it.credential.id;
+        if it.credential.role == Role::Platform {
+            return Ok(Self { owner: TenantId::PLATFORM, by });
+        }
+        require(&it, Role::Operator)?;
+        Ok(Self { owner: it.tenant.id, by })
+    }
+}
+
+impl TryFrom<Caller> for BookReader {
+    type Error = Fault;
+
+    fn try_from(it: Caller) -> Result<Self, Fault> {
+        if ![Role::Platform, Role::Operator].contains(&it.credential.role) {
+            require(&it, Role::Finance)?;
+        }
+        Ok(Self { tenant: it.tenant.id })
     }
 }

@@ -4,7 +4,10 @@ pub mod caller;
 pub mod key;
 pub mod shed;
 
-pub use caller::{Actor, Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
+pub use caller::{
+    Actor, BookKeeper, BookReader, Caller, FinanceCaller, HostCaller, OperatorCaller,
+    PlatformCaller,
+};
 pub use key::{Key, TokenKey};
 
 use crate::{

@@ -3,6 +3,7 @@
 
 use uuid::Uuid;
 
+use super::chain;
 use crate::{
     domain::{
         fault::Fault,
@@ -49,6 +50,8 @@ pub async fn verify(store: &Store, tenant: TenantId) -> Result<Verification, Fau
         problems.extend(found.iter().map(|it| sentence(check, it)));
     }
     store::commit(tx).await?;
+    let most = PROBLEMS_MAX.saturating_sub(problems.len());
+    problems.extend(chain::verify(store, tenant, most).await?);
     Ok(Verification { entries, problems })
 }
 
@@ -124,6 +127,18 @@ fn sentence(check: Check, it: &Found) -> String {
             let missing = LimitId::from(other);
             let named_by = if kind == "hold" { hold.to_string() } else { entry.to_string() };
             format!("{kind} {named_by} names limit {missing}, which does not exist")
+        }
+        Check::Closed => {
+            let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
+            let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
+            let month = it.what.as_deref().unwrap_or_default();
+            format!("{month} was closed with {kept}, but comes to {proven} now")
+        }
+        Check::Rollups => {
+            let what = it.what.as_deref().unwrap_or_default();
+            let (kept, proven) = (it.kept.as_deref(), it.proven.as_deref());
+            let (kept, proven) = (kept.unwrap_or_default(), proven.unwrap_or_default());
+            format!("a sum of {what} is kept as {kept}, but its entries add up to {proven}")
         }
         Check::InTime => format!(
             "hold {hold} is open {kept} seconds after its time, more than the {proven} allowed: \

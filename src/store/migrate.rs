@@ -40,10 +40,14 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     16 "0016_routes",
     17 "0017_extensions",
     25 "0025_tokens",
+    26 "0026_rollups",
+    27 "0027_seals",
+    28 "0028_periods",
     30 "0030_stops",
     31 "0031_audit",
     32 "0032_budget_changes",
     33 "0033_budget_raises",
+    37 "0037_tariffs",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

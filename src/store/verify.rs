@@ -35,6 +35,10 @@ pub(crate) enum Check {
     LimitsExist,
     /// No hold is open for more than a minute after its time.
     InTime,
+    /// What is kept as sums is what the entries add up to.
+    Rollups,
+    /// A closed month has not changed.
+    Closed,
 }
 
 /// One breach of a check.
@@ -54,7 +58,7 @@ pub(crate) struct Found {
 
 impl Check {
     /// Every check, those that say most first.
-    pub(crate) const ALL: [Self; 12] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Balance,
         Self::Postings,
         Self::Counters,
@@ -67,6 +71,8 @@ impl Check {
         Self::NoGap,
         Self::LimitsExist,
         Self::InTime,
+        Self::Rollups,
+        Self::Closed,
     ];
 
     const fn statement(self) -> &'static str {
@@ -136,6 +142,9 @@ impl Check {
                  where tenant_id = $1 and expires_at < now() - interval '1 minute'
                  order by hold_id limit $2"
             }
+            // Asked in `rollups`, which knows how far the sums have come.
+            Self::Rollups => "",
+            Self::Closed => include_str!("sql/verify_closed.sql"),
         }
     }
 }
@@ -147,6 +156,9 @@ pub(crate) async fn find(
     check: Check,
     most: i64,
 ) -> Result<Vec<Found>, Error> {
+    if check == Check::Rollups {
+        return super::rollups::differences(connection, tenant, most).await;
+    }
     let rows =
         sqlx::query(check.statement()).bind(tenant.uuid()).bind(most).fetch_all(connection).await?;
     rows.iter().map(found).collect()
@@ -160,7 +172,7 @@ pub(crate) async fn count(connection: &mut PgConnection, tenant: TenantId) -> Re
         .await?)
 }
 
-fn found(row: &PgRow) -> Result<Found, Error> {
+pub(super) fn found(row: &PgRow) -> Result<Found, Error> {
     Ok(Found {
         id: row.try_get("id")?,
         other: row.try_get("other")?,

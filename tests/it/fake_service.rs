@@ -7,14 +7,16 @@ use std::{
 };
 
 use bursar::proto::{
-    Charge, CloseEnvelopeRequest, ContentBlock, CreateMessageRequest, CreateMessageResponse,
-    CreateMessageResult, Cut, Entry, EntryKind, Envelope, EnvelopeLeft, ExplainRouteRequest,
-    ExplainRouteResponse, GetEnvelopeRequest, LimitKind, LimitStatus, ListEntriesRequest,
-    ListEntriesResponse, ListEnvelopesRequest, ListEnvelopesResponse, ListTokensRequest,
-    ListTokensResponse, MintTokenRequest, Money, OpenEnvelopeRequest, Outcome, RefreshTokenRequest,
-    Refusal, Reservation, ReserveRequest, RevokeTokenRequest, Role, Route, SettleRequest,
-    Settlement, Started, StreamMessageRequest, StreamMessageResponse, TextContent, TextDelta,
-    Token, Usage, VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
+    Charge, CloseEnvelopeRequest, CloseMonthRequest, CloseMonthResponse, ContentBlock,
+    CreateMessageRequest, CreateMessageResponse, CreateMessageResult, Cut, Entry, EntryKind,
+    Envelope, EnvelopeLeft, ExplainEntryRequest, ExplainEntryResponse, ExplainRouteRequest,
+    ExplainRouteResponse, ExportLedgerRequest, ExportLedgerResponse, GetEnvelopeRequest, LimitKind,
+    LimitStatus, ListEntriesRequest, ListEntriesResponse, ListEnvelopesRequest,
+    ListEnvelopesResponse, ListTokensRequest, ListTokensResponse, MintTokenRequest, Money,
+    OpenEnvelopeRequest, Outcome, RefreshTokenRequest, Refusal, ReportEntriesRequest,
+    ReportEntriesResponse, Reservation, ReserveRequest, RevokeTokenRequest, Role, Route,
+    SettleRequest, Settlement, Started, StreamMessageRequest, StreamMessageResponse, TextContent,
+    TextDelta, Token, Usage, VerifyLedgerRequest, VerifyLedgerResponse, VoidRequest,
     content_block::Block,
     envelope_service_server::{EnvelopeService, EnvelopeServiceServer},
     ledger_service_server::{LedgerService, LedgerServiceServer},
@@ -330,5 +332,39 @@ impl LedgerService for Seen {
         authorized(request)?;
         let problems = vec!["entry 1 does not balance".to_owned()];
         Ok(Response::new(VerifyLedgerResponse { ok: false, entries: 7, problems }))
+    }
+
+    type ExportLedgerStream = tokio_stream::Empty<Result<ExportLedgerResponse, Status>>;
+
+    async fn export_ledger(
+        &self,
+        request: Request<ExportLedgerRequest>,
+    ) -> Result<Response<Self::ExportLedgerStream>, Status> {
+        authorized(request)?;
+        Ok(Response::new(tokio_stream::empty()))
+    }
+
+    async fn explain_entry(
+        &self,
+        request: Request<ExplainEntryRequest>,
+    ) -> Result<Response<ExplainEntryResponse>, Status> {
+        authorized(request)?;
+        Err(Status::unimplemented("not by this fake"))
+    }
+
+    async fn close_month(
+        &self,
+        request: Request<CloseMonthRequest>,
+    ) -> Result<Response<CloseMonthResponse>, Status> {
+        authorized(request)?;
+        Err(Status::unimplemented("not by this fake"))
+    }
+
+    async fn report_entries(
+        &self,
+        request: Request<ReportEntriesRequest>,
+    ) -> Result<Response<ReportEntriesResponse>, Status> {
+        authorized(request)?;
+        Err(Status::unimplemented("not by this fake"))
     }
 }

@@ -10,6 +10,7 @@ mod grant;
 mod halt;
 mod list;
 mod platform;
+mod price;
 mod tenant;
 
 use std::process::ExitCode;

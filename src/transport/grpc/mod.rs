@@ -10,6 +10,7 @@ pub mod ledger;
 mod once;
 pub mod pages;
 mod peer;
+pub mod prices;
 pub mod sampling;
 mod server;
 pub mod state;

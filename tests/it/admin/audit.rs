@@ -35,7 +35,11 @@ async fn change_all(world: &World, key: &str, made: &Furnished) {
     let name = |it: &String| it.clone();
     let price =
         proto::Price { input: "9".to_owned(), output: "9".to_owned(), ..Default::default() };
-    let price = proto::SetPriceRequest { model: "small".to_owned(), price: Some(price) };
+    let price = proto::SetPriceRequest {
+        model: "small".to_owned(),
+        price: Some(price),
+        ..Default::default()
+    };
     admin.set_price(with_key(key, price)).await.unwrap();
     let rate = proto::FxRate {
         currency_code: "EUR".to_owned(),

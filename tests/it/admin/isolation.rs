@@ -88,7 +88,10 @@ async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
     };
     let set = |model: &str| {
         let model = model.to_owned();
-        admin.set_price(with_key(key, proto::SetPriceRequest { model, price: price() }))
+        admin.set_price(with_key(
+            key,
+            proto::SetPriceRequest { model, price: price(), price_source: None },
+        ))
     };
     same(&set("small").await.unwrap_err(), &set("nothing").await.unwrap_err());
     // And all of it is still there for its own tenant.
@@ -144,8 +147,8 @@ async fn no_table_shows_the_service_a_row_of_another_tenant() {
         }
     }
     // Four keys, and one each of tenant, host, user, server, backend, model, price,
-    // grant, budget and stop; and twelve changes.
-    assert_eq!(seen, [26, 0, 0]);
+    // grant, budget and stop; and twelve changes. And the price once more, as a tariff.
+    assert_eq!(seen, [27, 0, 0]);
     drop(sql);
     world.end().await;
 }

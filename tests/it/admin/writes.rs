@@ -286,7 +286,11 @@ async fn a_new_price_and_a_new_rate_hold_at_once() {
     let bursar::transport::grpc::state::Services { store, clock, catalogue, .. } = &world.services;
     let before = catalogue.of(store, clock, tenant).await.unwrap();
     assert!(before.fx.is_none());
-    let request = proto::SetPriceRequest { model: "small".to_owned(), price: Some(price("0.75")) };
+    let request = proto::SetPriceRequest {
+        model: "small".to_owned(),
+        price: Some(price("0.75")),
+        price_source: None,
+    };
     let model = world.admin.set_price(with_key(key, request)).await.unwrap().into_inner();
     assert_eq!(model.price.unwrap().input, "0.75");
     let rate = proto::FxRate {

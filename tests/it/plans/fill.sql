@@ -84,3 +84,9 @@ from users u
 join (select tenant_id, min(credential_id::text)::uuid as credential_id from credentials group by 1) c using (tenant_id)
 cross join generate_series(0, 1) as n
 where u.external_id like 'user %';
+
+insert into envelope_tokens (tenant_id, token_id, digest, envelope_id, is_own_envelope, grant_id, models,
+    created_at, expires_at)
+select tenant_id, gen_random_uuid(), sha256(envelope_id::text::bytea), envelope_id, false, grant_id, '{}',
+    now(), now() + interval '1 hour'
+from envelopes;

@@ -4,8 +4,16 @@ use serde_json::Value;
 
 /// Tables of which a call reads all that a tenant has: its one row, or its catalogue,
 /// which is kept in memory.
-const WHOLE: [&str; 7] =
-    ["tenants", "batches", "models", "model_bounds", "backends", "price_versions", "fx_rates"];
+const WHOLE: [&str; 8] = [
+    "tenants",
+    "batches",
+    "ledger_progress",
+    "models",
+    "model_bounds",
+    "backends",
+    "price_versions",
+    "fx_rates",
+];
 
 /// What is wrong with a plan: nodes that read all of a table and, where that is asked,
 /// all that a tenant has in it.

@@ -306,8 +306,8 @@ impl AdminService for Admin {
         let right: OperatorCaller = right(&self.services, request.metadata()).await?;
         let it = request.into_inner();
         let alias = convert::id("model", &it.model)?;
-        let prices = convert::prices::read("price", it.price.as_ref())?;
-        let changed = admin::set_price(self.services.desk(), &right, (alias, prices)).await?;
+        let tariff = convert::admin::new_tariff(&it)?;
+        let changed = admin::set_price(self.services.desk(), &right, (alias, tariff)).await?;
         Ok(Response::new(wire::model(&changed, right.tenant.id)))
     }
 

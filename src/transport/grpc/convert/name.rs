@@ -5,8 +5,8 @@ use std::{fmt::Display, str::FromStr};
 use crate::domain::{
     fault::Fault,
     ids::{
-        AuditId, BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId,
-        ModelId, ServerId, StopId, TenantId, TokenId, UserId,
+        AuditId, BackendId, BookId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId,
+        HostId, ModelId, ServerId, StopId, TenantId, TokenId, UserId,
     },
 };
 
@@ -27,6 +27,7 @@ macro_rules! collections {
 collections! {
     AuditId = "auditEntries";
     BackendId = "backends";
+    BookId = "priceBooks";
     BudgetId = "budgets";
     CredentialId = "credentials";
     EntryId = "entries";

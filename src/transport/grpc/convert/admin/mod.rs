@@ -11,5 +11,5 @@ pub use backend::backend;
 pub use budget::budget;
 pub use budget_change::budget_change;
 pub use grant::grant;
-pub use model::{fx_rate, model};
+pub use model::{fx_rate, model, new_tariff};
 pub use raise::budget_raise;

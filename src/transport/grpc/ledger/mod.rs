@@ -1,5 +1,8 @@
 //! `LedgerService`.
 
+pub mod finance;
+mod report;
+
 use tonic::{Request, Response, Status, async_trait};
 
 use super::{
@@ -12,12 +15,12 @@ use crate::{
     domain::{
         entry::{EntryKind, postings},
         fault::Fault,
-        ids::{CallId, EnvelopeId},
+        ids::{CallId, EntryId, EnvelopeId},
         money::{Amount, Currency},
         period::to_the_second,
     },
     identity::FinanceCaller,
-    ledger::{self, Entry, Reader, Wanted},
+    ledger::{self, Entry, Reader, Wanted, export::Month},
     proto::{self, ledger_service_server::LedgerService},
 };
 
@@ -68,6 +71,55 @@ impl LedgerService for Ledger {
         let ledger::Verification { entries, problems } = verified;
         Ok(Response::new(proto::VerifyLedgerResponse { ok, entries, problems }))
     }
+
+    async fn report_entries(
+        &self,
+        request: Request<proto::ReportEntriesRequest>,
+    ) -> Result<Response<proto::ReportEntriesResponse>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let now = self.services.clock.now();
+        let Some(asked) = report::asked(request.get_ref(), tenant.id, now)? else {
+            return Ok(Response::new(proto::ReportEntriesResponse::default()));
+        };
+        let slice = (asked.after, asked.size.saturating_add(1));
+        let store = &self.services.store;
+        let found = ledger::report::report(store, tenant.id, &asked.wanted, slice).await?;
+        Ok(Response::new(report::to_wire(found, &asked, &tenant)))
+    }
+
+    type ExportLedgerStream = finance::Pieces;
+
+    async fn export_ledger(
+        &self,
+        request: Request<proto::ExportLedgerRequest>,
+    ) -> Result<Response<finance::Pieces>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let pieces = finance::export(&self.services.store, &tenant, request.get_ref()).await?;
+        Ok(Response::new(pieces))
+    }
+
+    async fn explain_entry(
+        &self,
+        request: Request<proto::ExplainEntryRequest>,
+    ) -> Result<Response<proto::ExplainEntryResponse>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let name = name::parse::<EntryId>("name", &request.get_ref().name)?;
+        let id = name.of(tenant.id, "entry")?;
+        let found = ledger::explain::explain(&self.services.store, &tenant, id).await?;
+        Ok(Response::new(finance::explained(&found, &tenant)))
+    }
+
+    async fn close_month(
+        &self,
+        request: Request<proto::CloseMonthRequest>,
+    ) -> Result<Response<proto::CloseMonthResponse>, Status> {
+        let FinanceCaller { tenant } = right(&self.services, request.metadata()).await?;
+        let proto::CloseMonthRequest { month, validate_only } = request.into_inner();
+        let month = Month::parse("month", &month)?;
+        let store = &self.services.store;
+        let closing = ledger::close::close(store, tenant.id, month, validate_only).await?;
+        Ok(Response::new(finance::closing(closing, &tenant)))
+    }
 }
 
 /// Reads the filters; none when they name another tenant's envelope, of which
@@ -96,7 +148,6 @@ fn wanted(it: &proto::ListEntriesRequest, reader: &Reader) -> Result<Option<Want
 fn to_wire(it: &Entry, reader: &Reader) -> proto::Entry {
     let Reader { tenant, currency, host: _ } = *reader;
     let money = |it| Some(money::to_wire(it, currency));
-    let usd = (it.pico_usd + PICOS_PER_NANO / 2).div_euclid(PICOS_PER_NANO);
     proto::Entry {
         name: name::format(tenant, &it.id),
         kind: kind(it.kind).into(),
@@ -116,7 +167,7 @@ fn to_wire(it: &Entry, reader: &Reader) -> proto::Entry {
         hold: money(it.hold),
         charge: money(Amount::from_nanos(it.money.charge)),
         overrun: money(Amount::from_nanos(it.money.overrun)),
-        provider_usd: Amount::try_from(usd).ok().map(|it| money::to_wire(it, Currency::USD)),
+        provider_usd: usd(it.pico_usd),
         estimated: it.estimated,
         reported: it.by_host,
         cut: envelope::cut(it.cut).into(),
@@ -125,6 +176,12 @@ fn to_wire(it: &Entry, reader: &Reader) -> proto::Entry {
         root: it.root.clone(),
         route: it.route.clone(),
     }
+}
+
+/// Pico-USD to the nano; none where it is more than an amount can say.
+fn usd(pico: i128) -> Option<proto::Money> {
+    let nanos = pico.saturating_add(PICOS_PER_NANO / 2).div_euclid(PICOS_PER_NANO);
+    Amount::try_from(nanos).ok().map(|it| money::to_wire(it, Currency::USD))
 }
 
 fn sides(it: &Entry, currency: Currency) -> Vec<proto::Posting> {

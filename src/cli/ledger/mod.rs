@@ -1,10 +1,16 @@
 //! `bursar ledger`: what was booked, and the proof that it adds up.
 
+pub mod export;
+pub mod finance;
+pub mod month;
+pub mod render;
+pub mod report;
+
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::{
+use crate::cli::{
     allowance::Listing,
     describe,
     output::{Output, Tone, plain},
@@ -38,6 +44,10 @@ const COLUMNS: &[&str] = &[
 #[command(after_help = "\
 Examples:
   bursar ledger query --user alice --limit 10
+  bursar ledger report --month 2026-11 --by user,model --compare
+  bursar ledger explain ENTRY
+  bursar ledger export --format focus-1.2 --month 2026-11 --out november.csv
+  bursar ledger close --month 2026-11
   bursar ledger verify --json
 
 Exit status of verify: 0 when all adds up, 1 when it does not, 2 when it could not be checked.")]
@@ -57,6 +67,18 @@ pub enum Action {
     Verify(Verify),
     /// List entries, newest first
     Query(Query),
+    /// Sum up a month by server and user, or a period by anything
+    Report(Box<report::Report>),
+    /// Say how an entry's amount came about, and make it anew from its parts
+    Explain {
+        /// The entry's name or id
+        #[arg(value_name = "ENTRY")]
+        name: String,
+    },
+    /// Write a month to a file, with a manifest beside it
+    Export(export::Export),
+    /// Close a month for good, if every check passes
+    Close(finance::Close),
 }
 
 /// The arguments of `verify`.
@@ -65,6 +87,9 @@ pub struct Verify {
     /// Verify every tenant of this database directly, without a service
     #[arg(long, env = "DATABASE_URL", value_name = "URL", hide_env_values = true)]
     database_url: Option<String>,
+    /// Verify an exported journal by itself and its manifest, without a service
+    #[arg(long, value_name = "FILE", conflicts_with = "database_url")]
+    export: Option<std::path::PathBuf>,
 }
 
 /// The arguments of `query`.
@@ -88,7 +113,11 @@ pub struct Query {
 }
 
 pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCode, Stop> {
-    if let Action::Verify(Verify { database_url: Some(url) }) = &args.action
+    if let Action::Verify(Verify { export: Some(file), .. }) = &args.action {
+        let verified = verified(export::verify(file)?);
+        return show_verified(&verified, args.common.json, output);
+    }
+    if let Action::Verify(Verify { database_url: Some(url), .. }) = &args.action
         && args.common.target.endpoint.is_none()
     {
         return verify_database(url, args.common.json, output).await;
@@ -100,6 +129,18 @@ pub(super) async fn run(args: Ledger, output: &mut Output<'_>) -> Result<ExitCod
             let verified =
                 ledger.verify_ledger(VerifyLedgerRequest {}).await.map_err(Error::from)?;
             show_verified(&verified.into_inner(), args.common.json, output)
+        }
+        Action::Report(it) => {
+            report::run(&client, *it, (args.common.json, output)).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Action::Explain { name } => {
+            finance::explain(&client, name, (args.common.json, output)).await
+        }
+        Action::Close(it) => finance::close(&client, it, (args.common.json, output)).await,
+        Action::Export(it) => {
+            export::run(&client, it, (args.common.json, output)).await?;
+            Ok(ExitCode::SUCCESS)
         }
         Action::Query(query) => {
             let entries = list(&client, &query).await?;
@@ -120,12 +161,12 @@ async fn verify_database(url: &str, json: bool, output: &mut Output<'_>) -> Resu
         .await
         .map_err(|it| Stop::new(format!("verifying the database: {it}")))?;
     store.close().await;
-    let verified = VerifyLedgerResponse {
-        ok: verified.problems.is_empty(),
-        entries: verified.entries,
-        problems: verified.problems,
-    };
-    show_verified(&verified, json, output)
+    show_verified(&self::verified(verified), json, output)
+}
+
+fn verified(it: ledger::Verification) -> VerifyLedgerResponse {
+    let ledger::Verification { entries, problems } = it;
+    VerifyLedgerResponse { ok: problems.is_empty(), entries, problems }
 }
 
 /// Shows what a verification found, whoever made it; exit status 0 or 1.
