@@ -21,12 +21,12 @@ const TIMES: usize = 4;
 pub(super) async fn drive(world: &World, when: &str) {
     for n in 0..TIMES {
         sample(world, when, n).await;
-        slow(world, when, n).await;
         envelopes(world).await;
         reserve(world).await;
         tokens(world).await;
         extension(world).await;
     }
+    slow(world, when).await;
     late(world).await;
 }
 
@@ -81,9 +81,9 @@ async fn sample(world: &World, when: &str, n: usize) {
 }
 
 /// Runs until it is looked up whether somebody has stopped it.
-async fn slow(world: &World, when: &str, n: usize) {
+async fn slow(world: &World, when: &str) {
     let request = CreateMessageRequest {
-        conversation: format!("slow {when} {n}"),
+        conversation: format!("slow {when}"),
         ..ask(&json!({ "text": "one", "first_delay_ms": 700 }))
     };
     assert_eq!(world.sample(request).await.unwrap().outcome(), Outcome::Complete);
