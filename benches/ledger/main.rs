@@ -55,7 +55,7 @@ fn main() {
     let cluster = Cluster::start(&options).unwrap();
     cluster.create_database("bench", None).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let result = runtime.block_on(run(&cluster.url("bench")));
+    let result = runtime.block_on(Box::pin(run(&cluster.url("bench"))));
     drop(cluster);
     fs::remove_dir_all(&dir).unwrap();
     println!("{result}");
@@ -72,7 +72,7 @@ async fn run(url: &str) -> serde_json::Value {
         currency: "EUR".parse().unwrap(),
     };
     let (rolled, ()) = timed(catch_up(&store, tenant.id, entries)).await;
-    let (sealed, _) = timed(export(&store, &tenant, (Format::Journal, "2026-01"))).await;
+    let (sealed, _) = timed(Box::pin(export(&store, &tenant, (Format::Journal, "2026-01")))).await;
     analyze(url).await;
     let month = Month::parse("month", MONTH).unwrap();
     let (start, end) = month_of(month.start).unwrap();
@@ -84,10 +84,10 @@ async fn run(url: &str) -> serde_json::Value {
     let page_ms = pages(&store, &tenant).await;
     // The peak from here on alone.
     fs::write("/proc/self/clear_refs", "5").unwrap();
-    let (exported, rows) = timed(export(&store, &tenant, (Format::Focus12, MONTH))).await;
+    let (exported, rows) = timed(Box::pin(export(&store, &tenant, (Format::Focus12, MONTH)))).await;
     let rss = peak_rss_mb();
-    let (journal, _) = timed(export(&store, &tenant, (Format::Journal, MONTH))).await;
-    let (verified, proof) = timed(ledger::verify(&store, tenant.id)).await;
+    let (journal, _) = timed(Box::pin(export(&store, &tenant, (Format::Journal, MONTH)))).await;
+    let (verified, proof) = timed(Box::pin(ledger::verify(&store, tenant.id))).await;
     let proof = proof.unwrap();
     assert!(proof.is_ok(), "{:#?}", proof.problems);
     assert_eq!(proof.entries, entries);
