@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-pub use reqwest::Client;
+pub use reqwest::{Client, Error as RequestError};
 use reqwest::{ClientBuilder, redirect, retry};
 use rustls::crypto::{self, CryptoProvider};
 

@@ -43,6 +43,7 @@ impl Caller {
             health: Health::default(),
             metrics: Metrics::new().unwrap(),
             shutdown: CancellationToken::new(),
+            running: call::stopped::Running::default(),
             vault: None,
             question_time: Duration::ZERO,
         };

@@ -70,6 +70,7 @@ fn listed(n: u64) -> Listed {
             intelligence: u8::try_from(n * 7 % 100).unwrap(),
             speed: u8::try_from(n * 13 % 100).unwrap(),
             price: Some((id.into(), Prices::of(price(n), price(n * 4)))),
+            book: None,
             bound: Bounding::new(Tokenizer::Auto, &alias),
         },
     }

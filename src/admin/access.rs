@@ -2,12 +2,15 @@
 //! every request.
 
 use jiff::Timestamp;
-use uuid::Uuid;
 
-use super::{Desk, Slice};
+use super::{
+    Desk, Slice,
+    audit::{Trail, made},
+};
 use crate::{
     clock::Clock,
     domain::{
+        audit::Subject,
         credential::{Credential, Role},
         fault::Fault,
         ids::CredentialId,
@@ -54,9 +57,11 @@ pub async fn create_credential(
     };
     let credential = Credential { host, expires_at, ..fresh(desk.clock, role, &display_name) };
     let key = issue(&mut tx, tenant, &credential).await?;
-    let made = identity::credential_by_id(&mut tx, tenant, credential.id.uuid()).await?;
+    let found = identity::credential_by_id(&mut tx, tenant, credential.id.uuid()).await?;
+    let subject = Subject::Credential(credential.id);
+    made(&mut tx, desk, right, ("CreateCredential", subject)).await?;
     store::commit(tx).await?;
-    Ok((made.ok_or(Fault::Internal)?, key))
+    Ok((found.ok_or(Fault::Internal)?, key))
 }
 
 /// The keys without their secrets, revoked ones too.
@@ -80,9 +85,11 @@ pub async fn revoke_credential(
 ) -> Result<Credential, Fault> {
     let tenant = right.tenant.id;
     let mut tx = desk.store.report_tx(tenant).await?;
-    let id: Uuid = id.uuid();
-    let revoked = identity::revoke_credential(&mut tx, tenant, id).await?;
+    let subject = Subject::Credential(id);
+    let trail = Trail::of(&mut tx, right, "RevokeCredential", subject).await?;
+    let revoked = identity::revoke_credential(&mut tx, tenant, id.uuid()).await?;
     let revoked = revoked.ok_or(Fault::NotFound { what: "credential" })?;
+    trail.end(&mut tx, desk).await?;
     store::commit(tx).await?;
     Ok(revoked)
 }

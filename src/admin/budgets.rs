@@ -2,10 +2,15 @@
 
 use std::collections::HashMap;
 
-use super::{Desk, Slice, known_host, known_server, known_user};
+use super::{
+    Desk, Slice,
+    audit::{Trail, made},
+    known_host, known_server, known_user,
+};
 use crate::{
     budget::windows,
     domain::{
+        audit::Subject,
         budget::Budget,
         draft::{self, Scope},
         fault::Fault,
@@ -75,8 +80,9 @@ pub async fn create_budget(
         deleted_at: None,
     };
     rows::add(&mut tx, tenant, &budget).await?;
-    let made = rows::find(&mut tx, tenant, budget.id.uuid()).await?.ok_or(Fault::Internal)?;
-    let standing = standing(&mut tx, desk, tenant, vec![made]).await?.pop();
+    let found = rows::find(&mut tx, tenant, budget.id.uuid()).await?.ok_or(Fault::Internal)?;
+    let standing = standing(&mut tx, desk, tenant, vec![found]).await?.pop();
+    made(&mut tx, desk, right, ("CreateBudget", Subject::Budget(budget.id))).await?;
     store::commit(tx).await?;
     standing.ok_or(Fault::Internal)
 }
@@ -107,8 +113,10 @@ pub async fn delete_budget(
     let found = rows::find(&mut tx, tenant, id.uuid()).await?;
     let found = found.filter(|it| it.deleted_at.is_none());
     let found = found.ok_or(Fault::NotFound { what: "budget" })?;
+    let trail = Trail::of(&mut tx, right, "DeleteBudget", Subject::Budget(id)).await?;
     rows::delete(&mut tx, tenant, id.uuid()).await?;
     limits::close_budget(&mut tx, tenant, id).await?;
+    trail.end(&mut tx, desk).await?;
     let last = standing(&mut tx, desk, tenant, vec![found]).await?.pop();
     store::commit(tx).await?;
     last.ok_or(Fault::Internal)

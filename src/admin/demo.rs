@@ -6,11 +6,15 @@ use std::time::Duration;
 use jiff::{SignedDuration, civil::Date};
 use uuid::Uuid;
 
-use super::{Desk, access::fresh, catalogue::model};
+use super::{
+    Desk,
+    access::fresh,
+    catalogue::{Priced, model},
+};
 use crate::{
     domain::{
         credential::{Credential, Role},
-        draft,
+        draft::{self, Tariff},
         envelope::Allowance,
         fault::Fault,
         grant::{CALL_SECONDS, Grant},
@@ -145,10 +149,11 @@ async fn ensure_model(
     if let Some((_, id)) = known.first() {
         return Ok(*id);
     }
+    let Tariff::Own(prices) = draft.tariff else { return Err(Fault::Internal) };
     let version: PriceVersionId = desk.clock.id();
-    let made = model(desk, draft, backend, (version, draft.prices));
+    let made = model(desk, draft, backend, &Priced { version, prices, book: None });
     rows::add_model(tx, tenant, &made).await?;
-    store::prices::add_price(tx, tenant, (made.id, version), &draft.prices).await?;
+    store::prices::add_price(tx, tenant, (made.id, version), &prices).await?;
     Ok(made.id)
 }
 
@@ -208,7 +213,7 @@ fn draft(
         tokenizer: Tokenizer::Auto,
         intelligence,
         speed,
-        prices,
+        tariff: Tariff::Own(prices),
     }
 }
 

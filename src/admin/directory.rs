@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 
-use super::{Desk, Slice, exists};
+use super::{Desk, Slice, audit::made, exists};
 use crate::{
     domain::{
+        audit::Subject,
         fault::Fault,
         ids::{ServerId, UserId},
     },
@@ -25,7 +26,8 @@ pub async fn create_user(
     external: String,
 ) -> Result<Named<UserId>, Fault> {
     let id: UserId = desk.clock.id();
-    add(desk, right, (Directory::Users, "the user"), (id.uuid(), &external)).await?;
+    let change = ("CreateUser", Subject::User(id));
+    add(desk, right, (Directory::Users, "the user", &external), change).await?;
     Ok((id, external))
 }
 
@@ -36,7 +38,8 @@ pub async fn create_server(
     external: String,
 ) -> Result<Named<ServerId>, Fault> {
     let id: ServerId = desk.clock.id();
-    add(desk, right, (Directory::Servers, "the server"), (id.uuid(), &external)).await?;
+    let change = ("CreateServer", Subject::Server(id));
+    add(desk, right, (Directory::Servers, "the server", &external), change).await?;
     Ok((id, external))
 }
 
@@ -61,12 +64,14 @@ pub async fn servers(
 async fn add(
     desk: Desk<'_>,
     right: &OperatorCaller,
-    (directory, what): (Directory, &'static str),
-    named: (Uuid, &str),
+    (directory, what, external): (Directory, &'static str, &str),
+    (method, subject): (&'static str, Subject),
 ) -> Result<(), Fault> {
     let tenant = right.tenant.id;
     let mut tx = desk.store.report_tx(tenant).await?;
+    let named = (subject.id(), external);
     identity::add_external(&mut tx, directory, tenant, named).await.map_err(exists(what))?;
+    made(&mut tx, desk, right, (method, subject)).await?;
     store::commit(tx).await?;
     Ok(())
 }

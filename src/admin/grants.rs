@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
-use super::{Desk, Slice, exists, known_server, known_user};
+use super::{
+    Desk, Slice,
+    audit::{self, Trail},
+    exists, known_server, known_user,
+};
 use crate::{
     domain::{
+        audit::Subject,
         draft,
         fault::Fault,
         grant::Grant,
@@ -41,6 +46,7 @@ pub async fn create_grant(
     let what = "a grant in force of this user for this server";
     rows::add(&mut tx, tenant, &grant).await.map_err(exists(what))?;
     let made = found(&mut tx, tenant, grant.id).await?;
+    audit::made(&mut tx, desk, right, ("CreateGrant", Subject::Grant(grant.id))).await?;
     store::commit(tx).await?;
     Ok(made)
 }
@@ -66,8 +72,10 @@ pub async fn revoke_grant(
 ) -> Result<Listed, Fault> {
     let tenant = right.tenant.id;
     let mut tx = desk.store.report_tx(tenant).await?;
+    let trail = Trail::of(&mut tx, right, "RevokeGrant", Subject::Grant(id)).await?;
     rows::revoke(&mut tx, tenant, id.uuid()).await?;
     let revoked = found(&mut tx, tenant, id).await?;
+    trail.end(&mut tx, desk).await?;
     store::commit(tx).await?;
     Ok(revoked)
 }

@@ -1,22 +1,27 @@
 //! Operators' writes, one file a resource. Each is one transaction of the tenant.
 
 mod access;
+mod audit;
 mod budgets;
 mod catalogue;
 pub mod demo;
 mod directory;
 mod grants;
+pub mod prices;
+mod stops;
 mod tenants;
 
 use uuid::Uuid;
 
 pub use access::{NewCredential, create_credential, credentials, revoke_credential};
+pub use audit::audit_entries;
 pub use budgets::{Standing, budgets, create_budget, delete_budget};
 pub use catalogue::{
     Offered, backends, create_backend, create_model, models, resume_model, set_fx_rate, set_price,
 };
 pub use directory::{Named, create_server, create_user, servers, users};
 pub use grants::{Listed, create_grant, grants, revoke_grant};
+pub use stops::{NewStop, resume_sampling, stop_sampling, stops};
 pub use tenants::{create_tenant, platform_key};
 
 use crate::{

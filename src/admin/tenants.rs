@@ -2,10 +2,11 @@
 
 use jiff::tz::TimeZone;
 
-use super::{Desk, access::fresh};
+use super::{Desk, access::fresh, audit::Trail};
 use crate::{
     clock::Clock,
     domain::{
+        audit::Subject,
         credential::Role,
         fault::Fault,
         ids::TenantId,
@@ -26,7 +27,7 @@ use crate::{
 /// has none, and no call is made for it before an operator has set one.
 pub async fn create_tenant(
     desk: Desk<'_>,
-    _right: PlatformCaller,
+    right: PlatformCaller,
     (display_name, currency): (String, Currency),
 ) -> Result<(Tenant, Key), Fault> {
     let tenant = Tenant { id: desk.clock.id(), display_name, currency };
@@ -42,6 +43,10 @@ pub async fn create_tenant(
     }
     let first = fresh(desk.clock, Role::Operator, "first operator");
     let key = issue(&mut tx, tenant.id, &first).await?;
+    for subject in [Subject::Tenant(tenant.id), Subject::Credential(first.id)] {
+        let trail = Trail::fresh((tenant.id, right.actor), "CreateTenant", subject);
+        trail.end(&mut tx, desk).await?;
+    }
     store::commit(tx).await?;
     Ok((tenant, key))
 }

@@ -15,7 +15,10 @@ use super::{
     service::Running,
 };
 use crate::{
-    admin::demo::{self, Demo, Extra},
+    admin::{
+        demo::{self, Demo, Extra},
+        prices::ship_prices,
+    },
     config::Config,
     store,
     vault::Vault,
@@ -71,6 +74,8 @@ pub async fn start(wish: Wish) -> Result<Dev> {
     let running = Running::start(&config).await?;
     let seeded = demo::seed(running.services.desk(), wish.extra.as_ref()).await;
     let demo = seeded.map_err(|it| anyhow!("seeding the demonstration: {it}"))?;
+    let shipped = ship_prices(running.services.desk()).await;
+    shipped.map_err(|it| anyhow!("putting the shipped prices into effect: {it}"))?;
     let own = wish.data_dir.join("ready.json");
     let ready_files: Vec<PathBuf> = [Some(own), wish.ready_file].into_iter().flatten().collect();
     let dev = Dev { running, demo, database_url, cluster, ready_files };

@@ -11,6 +11,7 @@ use crate::{
     call::{
         Broker,
         replay::{self, Requests},
+        stopped,
     },
     catalogue::{self, Catalogue, Connections, bounds},
     clock::Clock,
@@ -23,10 +24,7 @@ use crate::{
     telemetry::Metrics,
     transport::{
         grpc::{self, Doors, state::Services},
-        http::{
-            self, Health,
-            openai::{Door, Hosts},
-        },
+        http::{self, Health, Hosts},
     },
     vault::Vault,
 };
@@ -100,6 +98,8 @@ impl Running {
         duties.spawn(replay::purge(store.clone(), clock.clone()));
         duties.spawn(bounds::run(store.clone(), clock.clone(), services.catalogue.clone()));
         duties.spawn(rollup::run(store.clone(), clock.clone()));
+        let running = stopped::Running::default();
+        duties.spawn(stopped::run(store.clone(), clock.clone(), running.clone()));
         let requests = Requests::new(store.clone(), clock.clone(), vault.clone());
         duties.spawn(watch_clock(store, clock, health.clone(), answers));
         let cut = CancellationToken::new();
@@ -107,7 +107,8 @@ impl Running {
         let (draining, stop_doors) = (CancellationToken::new(), CancellationToken::new());
         let stops = (&cut, &draining, &stop_doors);
         let (doors, grpc, http) =
-            open_doors(config, (&services, requests, vault), (&calls, stops), &health).await?;
+            open_doors(config, (&services, requests, (vault, running)), (&calls, stops), &health)
+                .await?;
         let drain = Duration::from_secs(config.drain_seconds);
         health.set_serving(true);
         Ok(Self {
@@ -188,7 +189,11 @@ type Stops<'a> = (&'a CancellationToken, &'a CancellationToken, &'a Cancellation
 
 async fn open_doors(
     config: &Config,
-    (services, requests, vault): (&Services, Requests, Option<Vault>),
+    (services, requests, (vault, running)): (
+        &Services,
+        Requests,
+        (Option<Vault>, stopped::Running),
+    ),
     (calls, (cut, draining, stop)): (&Tasks, Stops<'_>),
     health: &Health,
 ) -> Result<(JoinSet<Result<()>>, SocketAddr, SocketAddr)> {
@@ -209,6 +214,7 @@ async fn open_doors(
         health: catalogue::Health::default(),
         metrics: metrics.clone(),
         shutdown: cut.clone(),
+        running,
         vault,
         question_time: Duration::from_secs(config.question_seconds.into()),
     };
@@ -220,10 +226,10 @@ async fn open_doors(
         body_mib_in_flight: config.body_mib_in_flight,
         draining: draining.clone(),
     };
-    let door = Door::new(&parts, Hosts::new(&config.http_hosts, http.ip()));
+    let web = (parts.clone(), Hosts::new(&config.http_hosts, http.ip()));
     let mut doors = JoinSet::new();
     doors.spawn(grpc::serve(parts, grpc_listener, stop.clone()));
-    doors.spawn(http::serve((health.clone(), metrics, door), http_listener, stop.clone()));
+    doors.spawn(http::serve((health.clone(), metrics), web, http_listener, stop.clone()));
     Ok((doors, grpc, http))
 }
 

@@ -41,6 +41,7 @@ pub(super) fn answer_hold(
         (Decided::Deny(Denial::Short(it)), _) => Ok(Verdict::Short(*it)),
         (Decided::Deny(Denial::Closed(it)), _) => Ok(Verdict::Closed(*it)),
         (Decided::Deny(Denial::Late), _) => Ok(Verdict::Late),
+        (Decided::Stopped, _) => Ok(Verdict::Stopped),
         // It came and went before anybody heard of it.
         (Decided::Gone, _) => Err(Error::Store(store::Error::Stale)),
         (_, _) => Err(Error::LimitMissing),
@@ -64,7 +65,7 @@ pub(super) fn answer_end(
             at: at.unwrap_or_default(),
         }),
         Decided::Gone => Ok(Ended::AlreadyResolved),
-        Decided::Deny(_) | Decided::Take(..) => Err(Error::LimitMissing),
+        Decided::Deny(_) | Decided::Take(..) | Decided::Stopped => Err(Error::LimitMissing),
     };
     if let Some(reply) = command.reply {
         // Whoever asked may be gone; the entry is written all the same.

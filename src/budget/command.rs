@@ -74,6 +74,8 @@ pub enum Verdict {
     Closed(LimitKey),
     /// It came after its own last instant.
     Late,
+    /// An operator has stopped its user, its server or the tenant.
+    Stopped,
 }
 
 /// What came of the end of a hold.
@@ -197,6 +199,8 @@ pub(super) enum Decided {
     End(Booking),
     /// The hold is gone.
     Gone,
+    /// Nothing to write: somebody has stopped its parties.
+    Stopped,
 }
 
 impl Order {

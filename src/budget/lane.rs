@@ -17,7 +17,7 @@ use super::{
     owed::Owed,
     plan::{Plan, keys, plan},
     siding::Siding,
-    uncertain::{Uncertain, hold_ids, tenant, written},
+    uncertain::{Uncertain, hold_ids, orders, tenant, written},
 };
 use crate::{
     clock::Clock,
@@ -209,7 +209,7 @@ impl Lane {
         // First the locks, then a new statement: one that began before the unknown
         // commit would not see it.
         let ids = hold_ids(commands, !uncertain.is_empty());
-        let mut open = locked.open_holds(&ids).await?;
+        let mut open = locked.open_holds(&ids, &orders(commands)).await?;
         if let Some((earlier, at)) = written(&mut locked, uncertain, commands, &open).await? {
             // A failure to let go only costs the connection.
             locked.release().await.ok();

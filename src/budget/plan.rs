@@ -37,7 +37,7 @@ pub(super) fn keys(commands: &[Command]) -> Vec<LimitKey> {
 }
 
 /// What was looked up under locks. Without it holds are taken to be open, and so are
-/// the limits' windows: the write will tell.
+/// the limits' windows, and nobody to be stopped: the write will tell.
 pub(super) type Seen<'a> = Option<&'a Open>;
 
 /// Decides the commands one after another.
@@ -60,6 +60,9 @@ pub(super) fn plan(book: Book, commands: &[Command], seen: Seen<'_>) -> Plan {
             }
             Command::Hold(it) if seen.is_some_and(|seen| seen.ended.contains(&it.order.id)) => {
                 Decided::Gone
+            }
+            Command::Hold(it) if seen.is_some_and(|seen| seen.stopped.contains(&it.order.id)) => {
+                Decided::Stopped
             }
             Command::Hold(it) => match decide::hold(&mut after, &it.order.ask, now) {
                 Err(denial) => Decided::Deny(denial),

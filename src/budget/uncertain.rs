@@ -8,7 +8,10 @@ use super::{
     plan::Plan,
 };
 use crate::{
-    domain::ids::{HoldId, TenantId},
+    domain::{
+        hold::Parties,
+        ids::{HoldId, TenantId},
+    },
     store::{
         self,
         lane::{Locked, Open},
@@ -34,6 +37,15 @@ pub(super) fn hold_ids(commands: &[Command], taken_too: bool) -> Vec<(TenantId, 
         Command::Hold(it) => taken_too.then_some(it.order.id),
     };
     commands.iter().filter_map(|it| Some((tenant(it), id(it)?))).collect()
+}
+
+/// What is to be held, and for whom.
+pub(super) fn orders(commands: &[Command]) -> Vec<(HoldId, Parties)> {
+    let order = |it: &Command| match it {
+        Command::End(_) => None,
+        Command::Hold(it) => Some((it.order.id, it.order.parties)),
+    };
+    commands.iter().filter_map(order).collect()
 }
 
 /// Which try of unknown outcome was committed, if any was, and when.

@@ -1,8 +1,11 @@
 //! Is it allowed, and what does it stand on?
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::{Broker, End, Request, extension::may_ask};
+use super::{Broker, End, Request, extension::may_ask, stopped::Watched};
 use crate::{
     domain::{fault::Fault, outcome::Refusal, request::Origin},
     envelope::{Made, Names, Standing, stand},
@@ -21,6 +24,8 @@ pub(super) struct Admitted {
     /// When the call must end for the sake of the grant and of whoever asks, fixed when
     /// it began.
     pub(super) until: Instant,
+    /// Tells when an operator stops the call's parties.
+    pub(super) watched: Arc<Watched>,
     /// A person may be asked for more before the call ends for want of it.
     pub(super) may_ask: bool,
 }
@@ -40,7 +45,8 @@ pub(super) async fn admit(broker: &Broker, request: Request, made: Made) -> Resu
     let call = begun.checked_add(grant.call_time).unwrap_or(begun);
     let until = request.deadline.map_or(call, |it| it.min(call));
     let may_ask = may_ask(&request, &standing);
-    Ok(Admitted { request, standing, seen_at, until, may_ask })
+    let watched = broker.running.watch(&standing.parties);
+    Ok(Admitted { request, standing, seen_at, until, may_ask, watched })
 }
 
 impl Admitted {

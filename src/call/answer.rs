@@ -297,6 +297,7 @@ pub(super) async fn within<T>(
         () = attempt.admitted.request.gone.cancelled() => Err(Cut::ClientGone),
         () = until(attempt.deadline.at) => Err(Cut::Deadline),
         () = broker.shutdown.cancelled() => Err(Cut::Shutdown),
+        () = attempt.admitted.watched.stopped() => Err(Cut::Cancelled),
         it = work => Ok(it),
         () = idle => Err(Cut::Idle),
     }

@@ -8,7 +8,7 @@ use super::{
 use crate::domain::{
     answer::Answer,
     fault::Fault,
-    outcome::{Cut, Outcome},
+    outcome::{Cut, Outcome, Refusal},
 };
 
 /// How a call ended, in a reply's words.
@@ -39,6 +39,9 @@ pub(super) fn ending(
         _ if attempt.clamped_by.is_some() => Responsible::Clamp,
         _ => Responsible::None,
     };
+    if cut == Some(Cut::Cancelled) && !delivered && attempt.admitted.watched.is_stopped() {
+        return Err(stopped(request, bill).into());
+    }
     let outcome = match cut {
         None => Outcome::Complete,
         Some(_) if delivered => Outcome::Partial,
@@ -57,6 +60,14 @@ fn shutting_down(request: &Request, bill: &Bill) -> Fault {
         reason: "SHUTTING_DOWN",
         problem: format!("this replica is shutting down; {}; try another", booked(request, bill)),
         retry_after: Some(std::time::Duration::from_secs(1)),
+    }
+}
+
+/// Nothing had come, but something may have been billed: a refusal has no place for that.
+fn stopped(request: &Request, bill: &Bill) -> Fault {
+    Fault::Precondition {
+        reason: Refusal::Stopped.reason(),
+        problem: format!("{}; {}", Refusal::Stopped.message(), booked(request, bill)),
     }
 }
 

@@ -11,10 +11,13 @@ use crate::{
     domain::{
         envelope::Left,
         fault::Fault,
+        halt::Target,
+        hold::Parties,
         money::Amount,
         outcome::{LimitStatus, Outcome, Refusal},
     },
     envelope::{self, Made},
+    store::stops,
 };
 
 /// Models that may not answer, described at most.
@@ -97,6 +100,11 @@ async fn look(broker: &Broker, request: Request) -> Result<Explained, End> {
         Err(End::Reply(it)) if it.refusal == Some(Refusal::NoModel) => return Ok(nobody),
         Err(it) => return Err(it),
     };
+    let Parties { tenant, user, server, .. } = standing.parties;
+    let target = Target { tenant, user, server };
+    if !stops::among(&broker.store, &[target]).await.map_err(Fault::from)?.is_empty() {
+        return Ok(Explained { refusal: Some(Refusal::Stopped), ..nobody });
+    }
     let may_ask = mem::take(&mut routed.admitted.may_ask) && broker.vault.is_some();
     let ask = hold::order(&routed, Duration::ZERO).ask;
     let mut book: Book = standing.limits.iter().map(|it| (it.key, it.clone())).collect();

@@ -20,7 +20,7 @@ use crate::{
         hold::Hold,
         limit::{Limit, LimitKey, Owner},
         message::ToolChoice,
-        outcome::{Cut, LimitStatus},
+        outcome::{Cut, LimitStatus, Refusal},
     },
     envelope::{Standing, seconds},
 };
@@ -111,6 +111,7 @@ async fn try_take(broker: &Broker, routed: &mut Routed) -> Result<(Held, Deadlin
         match broker.engine.hold(order).await.map_err(Fault::from)? {
             Verdict::Held(held) => return Ok((*held, deadline)),
             Verdict::Late => return Err(late(&routed.admitted)),
+            Verdict::Stopped => return Err(Refusal::Stopped.into()),
             Verdict::Short(limit) => ends_at(broker, routed, (limit, None)).await?,
             Verdict::Closed(key) => {
                 routed.admitted.look_again(broker).await?;

@@ -17,6 +17,7 @@ pub mod replay;
 mod reply;
 mod route;
 mod settlement;
+pub mod stopped;
 mod truth;
 mod warnings;
 mod watch;
@@ -61,6 +62,8 @@ pub struct Broker {
     pub metrics: Metrics,
     /// Set when the process begins to end: running answers are cut.
     pub shutdown: CancellationToken,
+    /// Calls that run, to be cut when somebody stops their parties.
+    pub running: stopped::Running,
     /// Seals questions to users. Without it nobody is asked.
     pub vault: Option<Vault>,
     /// How long such a question may be answered.

@@ -19,6 +19,8 @@ pub(super) fn warnings(
         }
     };
     say(attempt.is_landing, "this was the envelope's last call: the model was told to conclude");
+    let is_stopped = ending.cut == Some(Cut::Cancelled) && attempt.admitted.watched.is_stopped();
+    say(is_stopped, "an operator stopped sampling here while the answer came");
     let is_beyond = ending.cut == Some(Cut::Budget) && attempt.clamped_by.is_none();
     say(is_beyond, "the backend went on beyond maxTokens and was cut off");
     match certainty {

@@ -111,6 +111,11 @@ impl Catalogue {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(&tenant);
     }
 
+    /// Forgets everybody's, since what all share has changed.
+    pub fn forget_all(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn fresh(&self, clock: &Clock, tenant: TenantId) -> Option<Arc<Snapshot>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (read_at, snapshot) = known.get(&tenant)?;

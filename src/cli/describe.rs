@@ -6,8 +6,9 @@ use super::{
     words,
 };
 use crate::proto::{
-    Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant, GrantExtension,
-    Model, ModelBounds, Posting, Price, Server, Tenant, User,
+    AuditEntry, Backend, Budget, Credential, Entry, Envelope, EnvelopeExtension, FxRate, Grant,
+    GrantExtension, Model, ModelBounds, Posting, Price, PriceSource, PriceTier, Server, Stop,
+    Tenant, User,
 };
 
 pub(super) fn envelope(it: &Envelope) -> Record {
@@ -155,6 +156,7 @@ pub(super) fn model(it: &Model) -> Record {
         .with("intelligence", it.intelligence)
         .with("speed", it.speed)
         .with("price", it.price.as_ref().map(price))
+        .with("price_source", it.price_source.as_ref().map(price_source))
         .with("tokenizer", it.tokenizer.clone())
         .with("counted_by", it.bounds.as_ref().map(|it| it.counted_by.clone()))
         .with("counted_calls", it.bounds.as_ref().map(|it| it.calls))
@@ -172,7 +174,7 @@ fn bound_text(it: &Model, of: fn(&ModelBounds) -> &String) -> Value {
     it.bounds.as_ref().map_or(Value::Null, |it| Value::text_or_null(of(it)))
 }
 
-fn price(it: &Price) -> Record {
+pub(super) fn price(it: &Price) -> Record {
     Record::new()
         .with("input", Value::text_or_null(&it.input))
         .with("output", Value::text_or_null(&it.output))
@@ -180,7 +182,32 @@ fn price(it: &Price) -> Record {
         .with("cache_write", Value::text_or_null(&it.cache_write))
         .with("reasoning", Value::text_or_null(&it.reasoning))
         .with("request", Value::text_or_null(&it.request))
+        .with("audio_input", Value::text_or_null(&it.audio_input))
+        .with("audio_output", Value::text_or_null(&it.audio_output))
+        .with("image", Value::text_or_null(&it.image))
+        .with("tiers", it.tiers.iter().map(tier).collect::<Vec<_>>())
         .with("version", Value::text_or_null(&it.version))
+}
+
+/// Provider and model of a row of the price book.
+fn price_source(it: &PriceSource) -> String {
+    let PriceSource { provider, model, service_tier } = it;
+    let tier =
+        if service_tier == "standard" { String::new() } else { format!(" ({service_tier})") };
+    format!("{provider}/{model}{tier}")
+}
+
+fn tier(it: &PriceTier) -> Record {
+    Record::new()
+        .with("above_tokens", it.above_tokens)
+        .with("input", Value::text_or_null(&it.input))
+        .with("output", Value::text_or_null(&it.output))
+        .with("cache_read", Value::text_or_null(&it.cache_read))
+        .with("cache_write", Value::text_or_null(&it.cache_write))
+        .with("reasoning", Value::text_or_null(&it.reasoning))
+        .with("audio_input", Value::text_or_null(&it.audio_input))
+        .with("audio_output", Value::text_or_null(&it.audio_output))
+        .with("image", Value::text_or_null(&it.image))
 }
 
 pub(super) fn fx_rate(it: &FxRate) -> Record {
@@ -215,4 +242,30 @@ pub(super) fn tenant(it: &Tenant) -> Record {
         .with("name", it.name.clone())
         .with("display_name", Value::text_or_null(&it.display_name))
         .with("currency", it.currency_code.clone())
+}
+
+pub(super) fn stop(it: &Stop) -> Record {
+    Record::new()
+        .with("name", it.name.clone())
+        .with("user", Value::text_or_null(&it.user))
+        .with("server", Value::text_or_null(&it.server))
+        .with("reason", Value::text_or_null(&it.reason))
+        .with("stop_time", Value::text_or_null(&it.stop_time))
+        .with("stopped_by", Value::text_or_null(&it.stopped_by))
+        .with("lift_time", Value::text_or_null(&it.lift_time))
+        .with("lifted_by", Value::text_or_null(&it.lifted_by))
+}
+
+pub(super) fn audit_entry(it: &AuditEntry) -> Record {
+    let row = |it: &String| if it.is_empty() { Value::Null } else { Value::Json(it.clone()) };
+    Record::new()
+        .with("name", it.name.clone())
+        .with("time", it.time.clone())
+        .with("credential", it.credential.clone())
+        .with("credential_display_name", Value::text_or_null(&it.credential_display_name))
+        .with("peer", Value::text_or_null(&it.peer))
+        .with("method", it.method.clone())
+        .with("resource", it.resource.clone())
+        .with("old", row(&it.old))
+        .with("new", row(&it.new))
 }

@@ -9,9 +9,11 @@ pub mod allowance;
 mod describe;
 pub mod dev;
 pub mod envelope;
+pub mod guard;
 pub mod ledger;
 mod logs;
 pub mod output;
+pub mod prices;
 pub mod record;
 pub mod route;
 pub mod sample;
@@ -69,8 +71,12 @@ pub enum Command {
     Envelope(envelope::Envelope),
     /// Say which model would answer, and why
     Route(route::Route),
+    /// Say whether what stands in front of a server can be fooled
+    Guard(guard::Guard),
     /// Query the cost ledger and verify it
     Ledger(ledger::Ledger),
+    /// Import, approve and look at price lists
+    Prices(prices::Prices),
     /// Set up tenants, users, servers, grants, budgets, backends and prices
     Admin(Box<admin::Admin>),
 }
@@ -111,7 +117,9 @@ async fn dispatch(command: Command, output: &mut Output<'_>) -> Result<ExitCode,
         Command::Sample(it) => sample::run(*it, output).await,
         Command::Envelope(it) => envelope::run(it, output).await,
         Command::Route(it) => route::run(it, output).await,
+        Command::Guard(it) => guard::run(it, output).await,
         Command::Ledger(it) => ledger::run(it, output).await,
+        Command::Prices(it) => prices::run(it, output).await,
         Command::Admin(it) => admin::run(*it, output).await,
     }
 }

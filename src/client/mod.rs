@@ -15,7 +15,8 @@ use tonic::{
 pub use self::error::{Error, Failure};
 use crate::proto::{
     admin_service_client::AdminServiceClient, envelope_service_client::EnvelopeServiceClient,
-    ledger_service_client::LedgerServiceClient, sampling_service_client::SamplingServiceClient,
+    ledger_service_client::LedgerServiceClient, price_service_client::PriceServiceClient,
+    sampling_service_client::SamplingServiceClient,
 };
 
 /// The largest message that is sent or taken: 64 MiB.
@@ -83,6 +84,13 @@ impl Client {
     /// The ledger; for keys of the role finance.
     pub fn ledger(&self) -> LedgerServiceClient<Authorized> {
         LedgerServiceClient::new(self.service.clone())
+            .max_decoding_message_size(MESSAGE_BYTES_MAX)
+            .max_encoding_message_size(MESSAGE_BYTES_MAX)
+    }
+
+    /// Price books; for keys of the role operator or platform.
+    pub fn prices(&self) -> PriceServiceClient<Authorized> {
+        PriceServiceClient::new(self.service.clone())
             .max_decoding_message_size(MESSAGE_BYTES_MAX)
             .max_encoding_message_size(MESSAGE_BYTES_MAX)
     }

@@ -152,7 +152,27 @@ pub struct Model {
     /// 0 to 100.
     pub speed: u8,
     /// What it costs.
-    pub prices: Prices,
+    pub tariff: Tariff,
+}
+
+/// What prices a model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tariff {
+    /// Prices of its own.
+    Own(Prices),
+    /// A row of the price book.
+    Listed(Listed),
+}
+
+/// A row of the price book, as far as it is said which.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listed {
+    /// Who bills; none: whom the backend's address says.
+    pub provider: Option<String>,
+    /// The provider's model; none: what the backend calls it.
+    pub model: Option<String>,
+    /// How it is served; none: as standard.
+    pub service_tier: Option<String>,
 }
 
 /// An exchange rate to be added.

@@ -98,6 +98,10 @@ ids! {
     BookId = "book";
     /// An exchange rate of some day.
     FxRateId = "fxr";
+    /// A kill switch.
+    StopId = "stp";
+    /// A change that the audit has.
+    AuditId = "aud";
 }
 
 impl TenantId {

@@ -1,6 +1,7 @@
 //! Pure types and decisions: no async, no wire formats, no SQL. Knows nobody.
 
 pub mod answer;
+pub mod audit;
 pub mod balance;
 pub mod book;
 pub mod budget;
@@ -16,6 +17,7 @@ pub mod family;
 pub mod fault;
 pub mod fx;
 pub mod grant;
+pub mod halt;
 pub mod hold;
 pub mod ids;
 pub mod limit;

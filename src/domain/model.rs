@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::{
+    book::Key,
     ids::{BackendId, ModelId, PriceVersionId},
     price::Prices,
     vocabulary::{Published, Tokenizer, Vocabulary},
@@ -35,6 +36,8 @@ pub struct Model {
     pub speed: u8,
     /// What it costs now; none: unknown, so never used.
     pub price: Option<(PriceVersionId, Prices)>,
+    /// The row of the price book that it is priced by; none: it has prices of its own.
+    pub book: Option<Key>,
     /// How its prompts are bounded.
     pub bound: Bounding,
 }

@@ -125,6 +125,8 @@ pub enum Refusal {
     BackgroundNotGranted,
     /// No model that the grant allows can take the request.
     NoModel,
+    /// An operator has stopped sampling for this user, this server or the tenant.
+    Stopped,
 }
 
 impl Refusal {
@@ -135,6 +137,7 @@ impl Refusal {
             Self::ToolsNotGranted => "TOOLS_NOT_GRANTED",
             Self::BackgroundNotGranted => "BACKGROUND_NOT_GRANTED",
             Self::NoModel => "NO_MODEL",
+            Self::Stopped => "STOPPED",
         }
     }
 
@@ -149,6 +152,7 @@ impl Refusal {
             Self::NoModel => {
                 "no model that the grant allows and that has a price can take this request"
             }
+            Self::Stopped => "an operator has stopped sampling here; an operator can resume it",
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
         ids::{EnvelopeId, HoldId, PriceVersionId},
         limit::{Limit, LimitKind},
         money::Amount,
-        outcome::LimitStatus,
+        outcome::{LimitStatus, Refusal},
         price::Prices,
         request::EnvelopeChoice,
         usage::Usage,
@@ -143,6 +143,7 @@ impl Desk {
                 Verdict::Short(it) => {
                     return Ok(self.reserved(&standing, Err(it), &standing.limits_as(&it)));
                 }
+                Verdict::Stopped => return Err(Refusal::Stopped.into()),
                 // A window ended or the envelope was closed meanwhile: look again.
                 Verdict::Closed(_) | Verdict::Late => {}
             }

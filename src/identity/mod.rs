@@ -4,7 +4,10 @@ pub mod caller;
 pub mod key;
 pub mod shed;
 
-pub use caller::{Caller, FinanceCaller, HostCaller, OperatorCaller, PlatformCaller};
+pub use caller::{
+    Actor, BookKeeper, BookReader, Caller, FinanceCaller, HostCaller, OperatorCaller,
+    PlatformCaller,
+};
 pub use key::{Key, TokenKey};
 
 use crate::{
@@ -24,7 +27,7 @@ pub async fn authenticate(store: &Store, presented: Option<&str>) -> Result<Call
     let bearer = identity::bearer(&mut tx, key.tenant(), &key.digest()).await?;
     store::commit(tx).await?;
     let (tenant, credential) = bearer.ok_or(Fault::Unauthenticated)?;
-    Ok(Caller { tenant, credential })
+    Ok(Caller { tenant, credential, peer: None })
 }
 
 /// Finds out whose envelope a token is. Whatever is wrong with it, the answer is the same.

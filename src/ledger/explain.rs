@@ -132,10 +132,8 @@ fn lines(entry: &Entry, ground: &Grounds, way: Option<&Way>, currency: Currency)
     let mut lines = Lines::new();
     if let Some((version, prices)) = &ground.prices {
         let since = ground.effective_at.map(crate::domain::period::to_the_second);
-        let since = since
-            .map_or_else(|| "of a price book".to_owned(), |it| format!("in effect since {it}"));
-        lines.push(("prices", format!("version {version}, {since}")));
-        lines.push(("tier", tier(&entry.usage, prices)));
+        let since = since.unwrap_or_default();
+        lines.push(("prices", format!("version {version}, in effect since {since}")));
         by_class(&entry.usage, prices, &mut lines);
     } else {
         lines.push(("prices", "none: the host ran its own model".to_owned()));
@@ -183,19 +181,12 @@ fn lines(entry: &Entry, ground: &Grounds, way: Option<&Way>, currency: Currency)
     lines
 }
 
-/// Which prices a prompt of this length pays.
-fn tier(usage: &Usage, prices: &Prices) -> String {
-    let prompt = usage.prompt();
-    let reached = prices.tiers.iter().rev().find(|it| prompt > it.above);
-    reached.map_or_else(
-        || format!("the base: a prompt of {prompt} tokens reaches no other"),
-        |it| format!("above {} tokens, for all of a prompt of {prompt} and its answer", it.above),
-    )
-}
-
 fn by_class(usage: &Usage, prices: &Prices, lines: &mut Lines) {
     let Usage { input, cache_read, cache_write, output, reasoning } = *usage;
     let rates = prices.at(usage.prompt());
+    if let Some(tier) = prices.tiers.iter().find(|it| it.rates == *rates && *rates != prices.base) {
+        lines.push(("tier", format!("that of prompts of more than {} tokens", tier.above)));
+    }
     for (class, tokens, price) in [
         ("input", input, rates.input),
         ("cache_read", cache_read, rates.cache_read),

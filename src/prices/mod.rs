@@ -10,6 +10,7 @@ mod number;
 mod own;
 mod source;
 
+pub use names::provider_at;
 pub use number::{Scaled, scaled};
 pub use own::{SHIPPED, SHIPPED_DATE};
 

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 use sqlx::{AssertSqlSafe, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
-use super::{Error, batch::signed, bounds, instant::Day, prices::prices};
+use super::{Error, batch::signed, bounds, instant::Day, listings::followed, prices::prices};
 use crate::domain::{
     ids::{BackendId, FxRateId, ModelId, TenantId},
     model::{Backend, BackendKind, Model, Profile},
@@ -123,18 +123,8 @@ const fn kind_word(kind: BackendKind) -> &'static str {
     }
 }
 
-/// Models, each with the price in effect now.
-const SELECT_MODEL: &str =
-    "select m.*, p.price_version_id, p.input, p.cache_read, p.cache_write, p.output, p.reasoning, p.request,
-         p.audio_input, p.audio_output, p.image, p.tiers,
-         b.calls, b.held_tokens, b.actual_tokens, b.worst_permille, b.failures, b.last_failure_at,
-         b.coarse_at, b.suspended_at
-     from models m
-     left join model_bounds b on b.tenant_id = m.tenant_id and b.model_id = m.model_id
-     left join lateral (
-         select * from price_versions p
-         where p.tenant_id = m.tenant_id and p.model_id = m.model_id and p.effective_at <= now()
-         order by p.effective_at desc, p.price_version_id desc limit 1) p on true";
+/// Models, each with the price in effect now; `$1` is the tenant.
+const SELECT_MODEL: &str = include_str!("sql/select_models.sql");
 
 /// The models after `after`, by id, each with the price in effect now.
 pub(crate) async fn models(
@@ -245,6 +235,7 @@ fn model(row: &PgRow) -> Result<Model, Error> {
             Some(id) => Some((id.into(), prices(row)?)),
             None => None,
         },
+        book: followed(row)?,
         bound: bounds::bounding(row)?,
     })
 }

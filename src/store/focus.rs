@@ -8,6 +8,7 @@ use super::{Error, entries::entry_kind, instant::Day};
 use crate::domain::{
     entry::EntryKind,
     ids::{FxRateId, HostId, ModelId, PriceVersionId, ServerId, TenantId},
+    price::Prices,
 };
 
 /// What one user had of one server and one model on a day, at one price.
@@ -33,9 +34,8 @@ pub struct Group {
     pub backend_name: String,
     /// The project root.
     pub root: String,
-    /// The version of the prices, and in pico-USD what a token of each class and a request
-    /// cost where no tier is reached.
-    pub prices: Option<(PriceVersionId, [i64; 6])>,
+    /// The version of the prices, and the prices.
+    pub prices: Option<(PriceVersionId, Prices)>,
     /// The exchange rate.
     pub fx_rate: FxRateId,
     /// Nano-USD that one unit of the tenant's currency buys.
@@ -125,19 +125,10 @@ fn group(row: &PgRow) -> Result<Group, Error> {
     })
 }
 
-/// A version's prices in pico-USD: of a token of each class, and of a request.
-fn prices(row: &PgRow) -> Result<Option<(PriceVersionId, [i64; 6])>, Error> {
+pub(super) fn prices(row: &PgRow) -> Result<Option<(PriceVersionId, Prices)>, Error> {
     if row.try_get::<Option<i64>, _>("price_input")?.is_none() {
         return Ok(None);
     }
-    let pico = |name: &str| row.try_get::<i64, _>(name);
-    let prices = [
-        pico("price_input")?,
-        pico("price_cache_read")?,
-        pico("price_cache_write")?,
-        pico("price_output")?,
-        pico("price_reasoning")?,
-        pico("price_request")?,
-    ];
-    Ok(Some((row.try_get::<Uuid, _>("price_version_id")?.into(), prices)))
+    let version = row.try_get::<Uuid, _>("price_version_id")?.into();
+    Ok(Some((version, super::prices::prefixed(row, "price_")?)))
 }

@@ -1,6 +1,6 @@
 //! Rows of `holds`, read. They are written by a lane's batch alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use sqlx::{PgConnection, Row, postgres::PgRow};
@@ -37,26 +37,43 @@ pub(crate) struct OpenHold {
     pub(crate) need: Need,
 }
 
-/// Which of these holds are open, and Postgres' time.
+/// What a batch has to know of holds and orders.
+pub(crate) struct Found {
+    pub(crate) open: BTreeMap<HoldId, OpenHold>,
+    pub(crate) stopped: BTreeSet<HoldId>,
+    pub(crate) now: Timestamp,
+}
+
+/// Which of these holds are open, which of these orders are stopped, and Postgres' time.
 pub(crate) async fn open(
     connection: &mut PgConnection,
     ids: &[(TenantId, HoldId)],
-) -> Result<(BTreeMap<HoldId, OpenHold>, Timestamp), Error> {
+    orders: &[(HoldId, Parties)],
+) -> Result<Found, Error> {
     let (tenants, holds): (Vec<Uuid>, Vec<Uuid>) =
         ids.iter().map(|(tenant, id)| (tenant.uuid(), id.uuid())).unzip();
+    let column = |of: fn(&(HoldId, Parties)) -> Uuid| orders.iter().map(of).collect::<Vec<_>>();
     let rows = sqlx::query(include_str!("sql/open_holds.sql"))
         .bind(tenants)
         .bind(holds)
+        .bind(column(|(_, it)| it.tenant.uuid()))
+        .bind(column(|(id, _)| id.uuid()))
+        .bind(column(|(_, it)| it.user.uuid()))
+        .bind(column(|(_, it)| it.server.uuid()))
         .fetch_all(connection)
         .await?;
-    let mut open = BTreeMap::new();
+    let (mut open, mut stopped) = (BTreeMap::new(), BTreeSet::new());
     for row in &rows {
         let Some(id) = row.try_get::<Option<Uuid>, _>("hold_id")? else { continue };
+        if row.try_get("is_stopped")? {
+            stopped.insert(id.into());
+            continue;
+        }
         let since = row.try_get::<Instant, _>("incurred_at")?.0;
         open.insert(id.into(), OpenHold { since, need: need(row)? });
     }
     let now: Instant = rows.first().ok_or(Error::Unreadable("clock"))?.try_get("at")?;
-    Ok((open, now.0))
+    Ok(Found { open, stopped, now: now.0 })
 }
 
 /// At most `most` holds whose time is over, of any tenant, the oldest first.

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::domain::{
     entry::{Booking, EntryKind},
-    hold::Hold,
+    hold::{Hold, Parties},
     ids::{HoldId, TenantId},
     limit::{Limit, LimitKey},
 };
@@ -48,6 +48,8 @@ pub(crate) struct Open {
     pub(crate) holds: BTreeMap<HoldId, OpenHold>,
     /// Orders that were carried out by a try of unknown outcome, and have ended since.
     pub(crate) ended: BTreeSet<HoldId>,
+    /// Orders of those whom somebody has stopped.
+    pub(crate) stopped: BTreeSet<HoldId>,
     /// Postgres' time once all was locked.
     pub(crate) now: Timestamp,
 }
@@ -135,11 +137,16 @@ impl LaneConnection {
 }
 
 impl Locked<'_> {
-    /// The holds among these that are still open. They cannot end while their
-    /// limits are locked.
-    pub(crate) async fn open_holds(&mut self, ids: &[(TenantId, HoldId)]) -> Result<Open, Error> {
-        let (holds, now) = in_time(holds::open(&mut self.tx, ids)).await?;
-        Ok(Open { holds, ended: BTreeSet::new(), now })
+    /// The holds among these that are still open, which cannot end while their
+    /// limits are locked; and which of these orders somebody has stopped.
+    pub(crate) async fn open_holds(
+        &mut self,
+        ids: &[(TenantId, HoldId)],
+        orders: &[(HoldId, Parties)],
+    ) -> Result<Open, Error> {
+        let found = in_time(holds::open(&mut self.tx, ids, orders)).await?;
+        let holds::Found { open: holds, stopped, now } = found;
+        Ok(Open { holds, ended: BTreeSet::new(), stopped, now })
     }
 
     /// The holds among these that have ended.

@@ -43,6 +43,9 @@ const MIGRATIONS: &[(i64, &str, &str)] = &migrations![
     26 "0026_rollups",
     27 "0027_seals",
     28 "0028_periods",
+    30 "0030_stops",
+    31 "0031_audit",
+    37 "0037_tariffs",
 ];
 
 /// Brings the schema up to date. Needs the owner's role and a direct connection,

@@ -1,7 +1,9 @@
 //! Rows and SQL: the only module that names sqlx. Functions take a connection, so
 //! the caller owns the transaction.
 
+pub mod audit;
 pub mod batch;
+pub mod books;
 pub mod bounds;
 pub mod budgets;
 pub mod catalogue;
@@ -18,6 +20,7 @@ pub mod instant;
 pub mod lane;
 pub mod ledger;
 pub mod limits;
+pub mod listings;
 pub mod migrate;
 pub(crate) mod months;
 pub mod periods;
@@ -27,6 +30,7 @@ pub mod requests;
 pub mod rollups;
 pub mod roots;
 pub mod seals;
+pub mod stops;
 pub mod tokens;
 pub mod verify;
 

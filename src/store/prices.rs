@@ -74,8 +74,14 @@ pub(crate) async fn add_price(
 
 /// The prices of a row of either table.
 pub(super) fn prices(row: &PgRow) -> Result<Prices, Error> {
+    prefixed(row, "")
+}
+
+/// The prices of a row that has other columns too: the names of these begin so.
+pub(super) fn prefixed(row: &PgRow, prefix: &str) -> Result<Prices, Error> {
+    let column = |name: &str| format!("{prefix}{name}");
     let pico = |class: Class| -> Result<Option<Price>, Error> {
-        let pico: Option<i64> = row.try_get(class.word())?;
+        let pico: Option<i64> = row.try_get(column(class.word()).as_str())?;
         pico.map(|it| unsigned(it, class.word()).map(Price::from_pico_usd)).transpose()
     };
     let mut known = [None; Class::ALL.len()];
@@ -83,11 +89,11 @@ pub(super) fn prices(row: &PgRow) -> Result<Prices, Error> {
         *place = pico(class)?;
     }
     let known = |class| Class::ALL.into_iter().zip(known).find(|(it, _)| *it == class)?.1;
-    let tiers: Vec<i64> = row.try_get("tiers")?;
+    let tiers: Vec<i64> = row.try_get(column("tiers").as_str())?;
     Ok(Prices {
         base: Rates::filled(known).map_err(|it| Error::Unreadable(it.word()))?,
         tiers: tiers_of(&tiers)?,
-        request: unsigned(row.try_get("request")?, "request")?,
+        request: unsigned(row.try_get(column("request").as_str())?, "request")?,
     })
 }
 

@@ -11,7 +11,7 @@ use bursar::{
     identity::shed::{Rates, Shed},
     proto::{self, admin_service_server::AdminService},
     store::{Settings, Store},
-    transport::grpc::{admin::Admin, ledger::Ledger, state::Services},
+    transport::grpc::{admin::Admin, ledger::Ledger, prices::Prices, state::Services},
 };
 use sqlx::{Connection, PgConnection};
 use tonic::Request;
@@ -22,6 +22,7 @@ pub(crate) struct World {
     pub(crate) services: Services,
     pub(crate) admin: Admin,
     pub(crate) ledger: Ledger,
+    pub(crate) prices: Prices,
     lanes: Vec<tokio::task::JoinHandle<()>>,
     db: TestDb,
 }
@@ -59,6 +60,7 @@ impl World {
         Self {
             admin: Admin::new(services.clone()),
             ledger: Ledger::new(services.clone()),
+            prices: Prices::new(services.clone()),
             services,
             lanes: lanes.into_iter().map(|it| tokio::spawn(it.run())).collect(),
             db,

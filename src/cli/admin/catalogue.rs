@@ -5,12 +5,13 @@ use clap::{Args, Subcommand, ValueEnum};
 use super::{
     super::{allowance::Listing, describe, stop::Stop},
     Shown, list,
+    price::PriceFlags,
 };
 use crate::{
     client::{Client, Error},
     proto::{
         Backend, BackendKind, BackendProfile, CreateBackendRequest, CreateModelRequest, FxRate,
-        Model, Price, ResumeModelRequest, SetFxRateRequest, SetPriceRequest,
+        Model, ResumeModelRequest, SetFxRateRequest, SetPriceRequest,
     },
 };
 
@@ -78,7 +79,7 @@ pub enum Kind {
 /// What can be done with models.
 #[derive(Debug, Clone, Subcommand)]
 pub enum ModelAction {
-    /// Add one with its price
+    /// Add one, with its price or that of the price book
     Create(Box<CreateModel>),
     /// List them, with their prices in USD per million tokens
     List(Listing),
@@ -144,7 +145,7 @@ pub struct CreateModel {
 /// What can be done with prices.
 #[derive(Debug, Clone, Subcommand)]
 pub enum PriceAction {
-    /// Add a version; calls that began before keep theirs
+    /// Add a version, or let the price book's hold; calls that began before keep theirs
     Set {
         /// The model's alias
         model: String,
@@ -152,29 +153,6 @@ pub enum PriceAction {
         #[command(flatten)]
         price: PriceFlags,
     },
-}
-
-/// A price: USD per million tokens, as decimals. Free is said as 0.
-#[derive(Debug, Clone, Args)]
-pub struct PriceFlags {
-    /// USD per million tokens of input; 0 is free
-    #[arg(long = "price-input", visible_alias = "input", value_name = "USD")]
-    input: String,
-    /// USD per million tokens of output; 0 is free
-    #[arg(long = "price-output", visible_alias = "output", value_name = "USD")]
-    output: String,
-    /// USD per million tokens read from cache [default: as input]
-    #[arg(long = "price-cache-read", visible_alias = "cache-read", value_name = "USD")]
-    cache_read: Option<String>,
-    /// USD per million tokens written to cache [default: as input]
-    #[arg(long = "price-cache-write", visible_alias = "cache-write", value_name = "USD")]
-    cache_write: Option<String>,
-    /// USD per million tokens of reasoning [default: as output]
-    #[arg(long = "price-reasoning", visible_alias = "reasoning", value_name = "USD")]
-    reasoning: Option<String>,
-    /// USD per request [default: none]
-    #[arg(long = "price-request", visible_alias = "request", value_name = "USD")]
-    request: Option<String>,
 }
 
 /// What can be done with exchange rates.
@@ -224,6 +202,7 @@ pub(super) async fn model(client: &Client, it: ModelAction) -> Result<Shown, Sto
         ModelAction::Show { alias } => return list::one_model(client, &alias).await,
         ModelAction::Resume { alias, fine } => return resume(client, alias, fine).await,
     };
+    let (price, price_source) = it.price.read()?;
     let model = Model {
         name: String::new(),
         vendor_model: it.vendor_model.unwrap_or_else(|| it.alias.clone()),
@@ -236,7 +215,8 @@ pub(super) async fn model(client: &Client, it: ModelAction) -> Result<Shown, Sto
         audio_tokens_max: it.audio_tokens_max,
         intelligence: it.intelligence,
         speed: it.speed,
-        price: Some(it.price.into()),
+        price,
+        price_source,
         tokenizer: it.tokenizer,
         bounds: None,
     };
@@ -253,7 +233,8 @@ async fn resume(client: &Client, model: String, fine: bool) -> Result<Shown, Sto
 
 pub(super) async fn set_price(client: &Client, it: PriceAction) -> Result<Shown, Stop> {
     let PriceAction::Set { model, price } = it;
-    let request = SetPriceRequest { model, price: Some(price.into()) };
+    let (price, price_source) = price.read()?;
+    let request = SetPriceRequest { model, price, price_source };
     let set = client.admin().set_price(request).await.map_err(Error::from)?;
     Ok(Shown::One(describe::model(&set.into_inner())))
 }
@@ -273,20 +254,6 @@ impl From<Kind> for BackendKind {
             Kind::Openai => Self::Openai,
             Kind::Anthropic => Self::Anthropic,
             Kind::Scripted => Self::Scripted,
-        }
-    }
-}
-
-impl From<PriceFlags> for Price {
-    fn from(it: PriceFlags) -> Self {
-        Self {
-            input: it.input,
-            output: it.output,
-            cache_read: it.cache_read.unwrap_or_default(),
-            cache_write: it.cache_write.unwrap_or_default(),
-            reasoning: it.reasoning.unwrap_or_default(),
-            request: it.request.unwrap_or_default(),
-            ..Self::default()
         }
     }
 }

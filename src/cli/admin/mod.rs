@@ -1,11 +1,14 @@
 //! `bursar admin`: operators' writes, one at a time.
 
+mod audit;
 mod budget;
 mod catalogue;
 mod directory;
 mod grant;
+mod halt;
 mod list;
 mod platform;
+mod price;
 mod tenant;
 
 use std::process::ExitCode;
@@ -72,6 +75,17 @@ pub enum Subject {
     /// The organisation itself
     #[command(subcommand)]
     Tenant(tenant::TenantAction),
+    /// Stop sampling at once, on every replica; running calls are cut
+    Stop(halt::Halt),
+    /// Lift a stop
+    Resume {
+        /// The stop's resource name
+        name: String,
+    },
+    /// List the stops in force
+    Stops(halt::List),
+    /// List who changed what, when and from where, newest first
+    Audit(audit::Audit),
     /// Make a key that can create tenants, straight in the database
     PlatformKey(platform::PlatformKey),
 }
@@ -124,6 +138,10 @@ pub(super) async fn run(args: Admin, output: &mut Output<'_>) -> Result<ExitCode
         Subject::Fx(it) => catalogue::set_fx(&client, it).await,
         Subject::Credential(it) => tenant::credential(&client, it).await,
         Subject::Tenant(it) => tenant::tenant(&client, it).await,
+        Subject::Stop(it) => halt::stop(&client, it).await,
+        Subject::Resume { name } => halt::resume(&client, name).await,
+        Subject::Stops(it) => halt::list(&client, it).await,
+        Subject::Audit(it) => audit::list(&client, it).await,
         // Made above, without a service.
         Subject::PlatformKey(it) => platform::make(&it).await.map(Shown::One),
     }?;

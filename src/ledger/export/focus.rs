@@ -5,8 +5,6 @@
 //! times its quantity, exactly. What the ledger has rounded call by call is then off by
 //! nano-units, which one row of the category Adjustment at the end makes up for. What is
 //! booked at a bound of ours and not by tokens is a row of one unit at its price.
-//!
-//! InvoiceId is null: invoices are made elsewhere, from these rows.
 
 use std::fmt::Write;
 
@@ -277,12 +275,14 @@ fn charges(group: &Group) -> Option<Vec<Charge>> {
         };
         return Some(if total == 0 { Vec::new() } else { vec![other] });
     };
-    let [input, cache_read, cache_write, output, reasoning, request] = prices.map(i128::from);
-    let of = [input, cache_read, cache_write, output, reasoning];
+    // What dearer tiers add is in the adjustment.
+    let base = prices.base;
+    let of = [base.input, base.cache_read, base.cache_write, base.output, base.reasoning];
+    let of = of.map(|it| i128::from(it.pico_usd()));
     let tokens = CLASSES.into_iter().zip(group.tokens).zip(of);
     let tokens = tokens.map(|((class, quantity), pico)| (class, "Tokens", quantity, pico));
-    let fee = ("request", "Requests", group.entries, request);
-    let all = tokens.chain((request > 0).then_some(fee));
+    let fee = ("request", "Requests", group.entries, i128::from(prices.request));
+    let all = tokens.chain((prices.request > 0).then_some(fee));
     let charge = |(class, unit, quantity, price_pico)| {
         let price = unit_price(price_pico, group.usd_nanos_per_unit, group.fx_buffer_bp)?;
         Some(Charge { class, unit, quantity, price, price_pico })

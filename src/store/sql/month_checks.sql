@@ -9,9 +9,7 @@ sums as (
         coalesce(sum(r.fx_buffer), 0)::text as fx_buffer,
         coalesce(sum(r.entries) filter (where r.kind <> 'void'
             and r.model_id <> '00000000-0000-0000-0000-000000000000' and not exists (
-                select from price_versions p where p.tenant_id = $1 and p.price_version_id = r.price_version_id)
-            and not exists (select from book_prices p
-                where p.tenant_id = any (array[$1, '00706c61-7466-8000-8000-627572736172'])
+                select from tariffs p where p.tenant_id in ($1, '00706c61-7466-8000-8000-627572736172')
                     and p.price_version_id = r.price_version_id)
         ), 0)::bigint as unpriced,
         coalesce(sum(r.entries) filter (where not exists (

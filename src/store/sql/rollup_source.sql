@@ -1,6 +1,5 @@
 -- Entries of the batches above $2 and up to $3 as roll-ups count them. The truth that
 -- comes later counts by what it changes: its tokens less those booked of the hold before.
--- Priced are those at a version's rates for prompts that reach no tier.
 entered as (
     select e.tenant_id, e.batch_no, e.booked_at, (e.booked_at at time zone 'UTC')::date as day,
         e.user_id, e.server_id, e.host_id, e.envelope_id,
@@ -19,18 +18,16 @@ entered as (
         e.reasoning - coalesce(b.reasoning, 0) as reasoning,
         e.charged, e.overrun, e.provider_payable, e.fx_buffer, e.pico_usd
     from entries e
+    -- By key in each table: a plan for the view of both walks through the book.
     left join lateral (
         select v.input, v.cache_read, v.cache_write, v.output, v.reasoning, v.request
         from price_versions v
-        where v.tenant_id = e.tenant_id and v.price_version_id = e.price_version_id
+        where v.tenant_id = any (array[e.tenant_id]) and v.price_version_id = e.price_version_id
         union all
-        select v.input, v.cache_read, v.cache_write, v.output, v.reasoning, v.request
-        from book_prices v
-        where v.tenant_id = e.tenant_id and v.price_version_id = e.price_version_id
-        union all
-        select v.input, v.cache_read, v.cache_write, v.output, v.reasoning, v.request
-        from book_prices v
-        where v.tenant_id = '00706c61-7466-8000-8000-627572736172' and v.price_version_id = e.price_version_id
+        select r.input, r.cache_read, r.cache_write, r.output, r.reasoning, r.request
+        from book_prices r
+        where r.tenant_id = any (array[e.tenant_id, '00706c61-7466-8000-8000-627572736172'::uuid])
+            and r.price_version_id = e.price_version_id
         limit 1
     ) p on true
     left join lateral (

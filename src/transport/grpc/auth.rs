@@ -8,10 +8,12 @@ use tonic::{
 };
 use tonic_types::StatusExt;
 
-use super::{state::Services, status::MCP_ERROR_CODE};
+use super::{peer, state::Services, status::MCP_ERROR_CODE};
 use crate::{
-    domain::{fault::Fault, ids::TenantId},
+    domain::{fault::Fault, ids::TenantId, request::Revision},
     identity::{Caller, authenticate, key::Key},
+    proto,
+    transport::mcp_headers::{METHOD, Said, disagreement},
 };
 
 const AUTHORIZATION: &str = "authorization";
@@ -36,7 +38,8 @@ where
 /// Who asks, whatever their role, unless they come too fast. A missing, repeated,
 /// malformed, unknown, expired or revoked key all look the same.
 pub async fn caller(services: &Services, metadata: &MetadataMap) -> Result<Caller, Status> {
-    let caller = authenticate(&services.store, bearer(metadata.as_ref())).await?;
+    let mut caller = authenticate(&services.store, bearer(metadata.as_ref())).await?;
+    caller.peer = peer::of(metadata);
     services.shed.key(caller.credential.id)?;
     agree(metadata, TENANT, |it| is_tenant(it, caller.tenant.id))?;
     Ok(caller)
@@ -47,6 +50,23 @@ pub async fn caller(services: &Services, metadata: &MetadataMap) -> Result<Calle
 pub fn parties_agree(metadata: &MetadataMap, user: &str, server: &str) -> Result<(), Status> {
     agree(metadata, USER, |it| it == user.as_bytes())?;
     agree(metadata, SERVER, |it| it == server.as_bytes())
+}
+
+/// Compares MCP's headers, where they are sent, with what the request asks for.
+pub fn mcp_agrees(
+    metadata: &MetadataMap,
+    request: &proto::CreateMessageRequest,
+) -> Result<(), Status> {
+    let revision = request.protocol_revision.as_str();
+    let said = Said {
+        method: METHOD,
+        name: request.originating_call.as_ref().map(|it| it.name.as_str()),
+        revision: if revision.is_empty() { Revision::R20251125.as_str() } else { revision },
+    };
+    match disagreement(metadata.as_ref(), &said) {
+        None => Ok(()),
+        Some(header) => Err(mismatch(&header)),
+    }
 }
 
 /// Whether there is a key that could be one, known or not: what can be told before a

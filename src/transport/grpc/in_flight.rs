@@ -18,7 +18,7 @@ use tokio::{
 use tonic::{Status, body::Body as GrpcBody};
 use tower::{Layer, Service};
 
-use super::auth;
+use super::{auth, peer};
 use crate::domain::fault::Fault;
 
 /// Bytes are counted in steps of this size.
@@ -70,6 +70,7 @@ where
     }
 
     fn call(&mut self, mut request: http::Request<GrpcBody>) -> S::Future {
+        peer::tell(&mut request);
         let ours = request.uri().path().starts_with(OURS);
         if ours && !auth::bears_a_key(request.headers()) {
             return self.inner.call(request.map(|_unread| GrpcBody::new(Keyless)));

@@ -9,6 +9,8 @@ mod in_flight;
 pub mod ledger;
 mod once;
 pub mod pages;
+mod peer;
+pub mod prices;
 pub mod sampling;
 mod server;
 pub mod state;

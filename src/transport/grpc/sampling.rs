@@ -106,6 +106,7 @@ impl Sampling {
     ) -> Result<(call::Request, Option<Asked>, DropGuard), Status> {
         let caller: HostCaller = auth::right(&self.services, metadata).await?;
         auth::parties_agree(metadata, &body.user, &body.server)?;
+        auth::mcp_agrees(metadata, &body)?;
         let identified = once::identified(&mut body);
         let same = once::body(&mut body, identified.as_ref());
         let sampling = convert::request::sampling_request(body)?;
@@ -120,20 +121,10 @@ impl Sampling {
             Asked::new(&caller, (&id, &asks), call, (until, gone.clone()))
         });
         let gone = asked.as_ref().map_or(gone, Asked::forsaken);
-        Ok((
-            call::Request {
-                caller,
-                sampling,
-                models: Vec::new(),
-                call,
-                deadline,
-                gone,
-                sink,
-                body: same,
-            },
-            asked,
-            guard,
-        ))
+        let models = Vec::new();
+        let body = same;
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink, body };
+        Ok((request, asked, guard))
     }
 
     /// Runs the call in a task of its own, which outlives a caller that goes away:

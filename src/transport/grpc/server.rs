@@ -9,15 +9,15 @@ use tonic::transport::{Server, server::TcpIncoming};
 use tonic_health::{ServingStatus, server::HealthReporter};
 
 use super::{
-    admin::Admin, envelopes::Envelopes, in_flight::InFlight, ledger::Ledger, sampling::Sampling,
-    state::Services,
+    admin::Admin, envelopes::Envelopes, in_flight::InFlight, ledger::Ledger, prices::Prices,
+    sampling::Sampling, state::Services,
 };
 use crate::{
     call::{Broker, replay::Requests},
     proto::{
         DESCRIPTORS, admin_service_server::AdminServiceServer,
         envelope_service_server::EnvelopeServiceServer, ledger_service_server::LedgerServiceServer,
-        sampling_service_server::SamplingServiceServer,
+        price_service_server::PriceServiceServer, sampling_service_server::SamplingServiceServer,
     },
     tasks::Tasks,
 };
@@ -46,12 +46,13 @@ pub struct Doors {
 }
 
 /// The services that health speaks of by name, and all of them together.
-const NAMES: [&str; 5] = [
+const NAMES: [&str; 6] = [
     "",
     "bursar.v1.SamplingService",
     "bursar.v1.EnvelopeService",
     "bursar.v1.LedgerService",
     "bursar.v1.AdminService",
+    "bursar.v1.PriceService",
 ];
 
 async fn say(health: &HealthReporter, status: ServingStatus) {
@@ -76,6 +77,7 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
     let envelopes =
         Envelopes { services: services.clone(), requests: requests.clone(), tasks: tasks.clone() };
     let sampling = Sampling { services: services.clone(), broker, requests, tasks };
+    let prices = Prices::new(services.clone());
     let (ledger, admin) = (Ledger::new(services.clone()), Admin::new(services));
     macro_rules! sized {
         ($it:expr) => {
@@ -94,7 +96,8 @@ pub async fn serve(parts: Doors, listener: TcpListener, stop: CancellationToken)
         .add_service(sized!(SamplingServiceServer::new(sampling)))
         .add_service(sized!(EnvelopeServiceServer::new(envelopes)))
         .add_service(sized!(LedgerServiceServer::new(ledger)))
-        .add_service(sized!(AdminServiceServer::new(admin)));
+        .add_service(sized!(AdminServiceServer::new(admin)))
+        .add_service(sized!(PriceServiceServer::new(prices)));
     let until = {
         let stop = stop.clone();
         async move {

@@ -1,6 +1,11 @@
-//! The HTTP doors: health, metrics, and chat completions for envelope tokens.
+//! The HTTP doors: health, metrics, JSON-RPC for hosts, and chat completions for envelope
+//! tokens.
 
-pub mod openai;
+mod body;
+mod entry;
+mod mcp;
+mod openai;
+mod run;
 
 use std::sync::{
     Arc,
@@ -18,7 +23,10 @@ use axum::{
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
+use self::{body::Bodies, run::Runner};
+use super::grpc::Doors;
 use crate::telemetry::Metrics;
+pub use entry::Hosts;
 
 /// How far the clocks may be apart, in milliseconds.
 const CLOCK_OFF_MS_MAX: u64 = 1_000;
@@ -66,7 +74,8 @@ impl Health {
 
 /// Serves until `stop`.
 pub async fn serve(
-    (health, metrics, door): (Health, Metrics, openai::Door),
+    (health, metrics): (Health, Metrics),
+    (doors, hosts): (Doors, Hosts),
     listener: TcpListener,
     stop: CancellationToken,
 ) -> Result<()> {
@@ -75,9 +84,18 @@ pub async fn serve(
         .route("/readyz", get(ready))
         .with_state(health)
         .merge(Router::new().route("/metrics", get(told)).with_state(metrics))
-        .merge(door.routes());
+        .merge(calls(doors, hosts));
     let until = async move { stop.cancelled().await };
     axum::serve(listener, routes).with_graceful_shutdown(until).await.context("serving HTTP")
+}
+
+/// The doors that call models, on what the gRPC door opens on.
+fn calls(doors: Doors, hosts: Hosts) -> Router {
+    let Doors { services, broker, requests, tasks, body_mib_in_flight, .. } = doors;
+    let runner = Runner { broker, requests, tasks };
+    let entry = (Bodies::mebibytes(body_mib_in_flight), hosts);
+    let mcp = mcp::Door::new(services.clone(), runner.clone(), entry.clone());
+    openai::Door::new(services, runner, entry).routes().merge(mcp.routes())
 }
 
 /// In the text format that Prometheus reads.

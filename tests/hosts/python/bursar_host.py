@@ -3,6 +3,9 @@
     host = Host(channel, key=KEY, user="ada", server="everything")
     ClientSession(read, write, sampling_callback=host)
 
+A host that can ask its user passes `ask`: it is given the params of MCP's
+`elicitation/create` and the server's name, and returns `{"action", "content"?}`.
+
 Works on MCP's JSON and not on an SDK's classes, so 1.x and 2.x are alike to it.
 """
 
@@ -37,16 +40,22 @@ MODES = {
     "required": pb.TOOL_CHOICE_MODE_REQUIRED,
     "none": pb.TOOL_CHOICE_MODE_NONE,
 }
+ACTIONS = {
+    "accept": pb.INPUT_ACTION_ACCEPT,
+    "decline": pb.INPUT_ACTION_DECLINE,
+    "cancel": pb.INPUT_ACTION_CANCEL,
+}
 
 
 class Host:
     """One MCP server of one user, as seen by its host."""
 
-    def __init__(self, channel, *, key, user, server, envelope="", conversation=""):
+    def __init__(self, channel, *, key, user, server, envelope="", conversation="", ask=None):
         self._stub = sampling_grpc.SamplingServiceStub(channel)
         self._metadata = (("authorization", f"Bearer {key}"),)
         self._names = {"user": user, "server": server, "conversation": conversation}
         self._call = None
+        self._ask = ask
         self.envelope = envelope
         # The last reply: outcome, charge, what is left. For the host, not the server.
         self.reply = None
@@ -69,14 +78,31 @@ class Host:
             originating_call=self._call,
             origin=pb.ORIGIN_TOOL_CALL if self._call else pb.ORIGIN_UNSPECIFIED,
             params=params_to_proto(wire),
+            accepts_input_required=self._ask is not None,
         )
         try:
-            self.reply = await self._stub.CreateMessage(
-                request, metadata=self._metadata, timeout=SECONDS_MAX
-            )
+            self.reply = await self._sample(request)
+            while self.reply.HasField("input_required"):
+                await self._answer(request, self.reply.input_required)
+                self.reply = await self._sample(request)
         except grpc.aio.AioRpcError as error:
             return error_of(error)
         return outcome_of(self.reply, tools="tools" in wire or "toolChoice" in wire)
+
+
+    async def _sample(self, request):
+        return await self._stub.CreateMessage(
+            request, metadata=self._metadata, timeout=SECONDS_MAX
+        )
+
+    async def _answer(self, request, question):
+        """Asks the user, and makes the same request the one that brings the answer."""
+        said = await self._ask(json.loads(question.elicitation_json), question.server)
+        request.resume_token = question.resume_token
+        request.input_answer.Clear()
+        request.input_answer.action = ACTIONS.get(said["action"], 0)
+        if said.get("content") is not None:
+            request.input_answer.content_json = json.dumps(said["content"])
 
 
 def outcome_of(reply, *, tools):

@@ -5,11 +5,12 @@ Host (this) <- reference server: `sampling/createMessage`; host -> broker: gRPC.
 import unittest
 
 import grpc
+from mcp import types
 
 import bursar_host
 import everything
 from broker import dev
-from stubs import common, envelope, envelope_grpc, ledger, ledger_grpc
+from stubs import admin, admin_grpc, common, envelope, envelope_grpc, ledger, ledger_grpc
 
 ANSWER = "The quarter went well."
 PROMPT = f'Summarise the quarter. @script {{"text": "{ANSWER}"}}'
@@ -109,6 +110,41 @@ class FirstLight(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(nanos(host.reply.charge.amount), 0)
         self.assertEqual((await self.left(name)).calls, 0)
         self.assertEqual(len(await self.entries(envelope=name)), 1)
+
+    async def test_the_user_lets_a_spent_envelope_go_on(self):
+        await self.grant("extended", calls=1)
+        asked = []
+
+        async def ask(params, server):
+            asked.append((params, server))
+            return {"action": "accept", "content": {"calls": 1}} if len(asked) == 1 else {
+                "action": "decline"}
+
+        host = self.host(server="extended", conversation="extended", ask=ask)
+        async with everything.session(host) as session:
+            answers = []
+            for _ in range(3):
+                result, sampled = await everything.sample(session, host, PROMPT)
+                self.assertFalse(result["isError"])
+                answers.append(sampled["content"]["text"])
+        self.assertEqual(answers, [ANSWER, ANSWER, ""])
+        self.assertEqual([server for _, server in asked], ["extended", "extended"])
+        params = types.ElicitRequestFormParams.model_validate(asked[0][0])
+        self.assertIn('"extended"', params.message)
+        self.assertEqual(set(asked[0][0]["requestedSchema"]["properties"]), {"calls", "money"})
+        self.assertEqual(host.reply.outcome, common.OUTCOME_EXHAUSTED)
+
+    async def grant(self, server, calls):
+        metadata = self.key("operator")
+        stub = admin_grpc.AdminServiceStub(self.channel)
+        await stub.CreateServer(admin.CreateServerRequest(server=server), metadata=metadata)
+        limits = envelope.EnvelopeLimits(
+            calls=calls, seconds=60, money=common.Money(nanos=500_000_000))
+        extension = admin.GrantExtension(
+            calls=5, money=common.Money(nanos=100_000_000), times=2)
+        grant = admin.Grant(
+            user=self.ready["user"], server=server, default_envelope=limits, extension=extension)
+        await stub.CreateGrant(admin.CreateGrantRequest(grant=grant), metadata=metadata)
 
     async def test_without_a_grant_the_server_is_refused(self):
         host = self.host(server="stranger")

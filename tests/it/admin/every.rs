@@ -1,7 +1,8 @@
-//! Every rpc of the two services, called with an empty message.
+//! Every rpc of these services, called with an empty message.
 
 use bursar::proto::{
     self, admin_service_server::AdminService, ledger_service_server::LedgerService,
+    price_service_server::PriceService,
 };
 use tonic::{Request, Status};
 
@@ -14,6 +15,8 @@ pub(crate) enum For {
     Operator,
     Finance,
     Reader,
+    Keeper,
+    BookReader,
 }
 
 impl For {
@@ -23,6 +26,8 @@ impl For {
             Self::Operator => role == "operator",
             Self::Finance => ["operator", "finance"].contains(&role),
             Self::Reader => ["operator", "finance", "host"].contains(&role),
+            Self::Keeper => ["platform", "operator"].contains(&role),
+            Self::BookReader => ["platform", "operator", "finance"].contains(&role),
         }
     }
 }
@@ -72,8 +77,18 @@ pub(crate) async fn every(world: &World, headers: &[(&'static str, String)]) -> 
         admin resume_model ResumeModelRequest Operator,
         admin set_price SetPriceRequest Operator,
         admin set_fx_rate SetFxRateRequest Operator,
+        admin stop_sampling StopSamplingRequest Operator,
+        admin resume_sampling ResumeSamplingRequest Operator,
+        admin list_stops ListStopsRequest Operator,
+        admin list_audit_entries ListAuditEntriesRequest Operator,
         ledger list_entries ListEntriesRequest Reader,
         ledger verify_ledger VerifyLedgerRequest Finance,
+        prices import_prices ImportPricesRequest Keeper,
+        prices approve_price_book ApprovePriceBookRequest Keeper,
+        prices revert_price_book RevertPriceBookRequest Keeper,
+        prices list_price_books ListPriceBooksRequest BookReader,
+        prices list_prices ListPricesRequest BookReader,
+        prices get_listed_price GetListedPriceRequest BookReader,
         ledger report_entries ReportEntriesRequest Finance,
         ledger export_ledger ExportLedgerRequest Finance,
         ledger explain_entry ExplainEntryRequest Finance,

@@ -1,7 +1,7 @@
 //! Tenants cannot see each other: what is foreign looks like what is missing.
 
 use bursar::{
-    domain::ids::{BudgetId, CredentialId, GrantId, Id},
+    domain::ids::{BudgetId, CredentialId, GrantId, Id, StopId},
     proto::{self, admin_service_server::AdminService},
 };
 use sqlx::{AssertSqlSafe, Executor};
@@ -48,7 +48,13 @@ async fn lists_show_nothing_of_another_tenant() {
         list_budgets ListBudgetsRequest budgets,
         list_backends ListBackendsRequest backends,
         list_models ListModelsRequest models,
+        list_stops ListStopsRequest stops,
     ];
+    let request = with_key(key, proto::ListAuditEntriesRequest::default());
+    let own = admin.list_audit_entries(request).await.unwrap().into_inner().audit_entries;
+    // Its own tenant and three keys.
+    assert_eq!(own.len(), 4);
+    assert!(own.iter().all(|it| it.name.starts_with(&other.tenant)), "{own:?}");
     let request = with_key(key, proto::ListCredentialsRequest::default());
     let own = admin.list_credentials(request).await.unwrap().into_inner().credentials;
     assert_eq!(own.len(), 3);
@@ -60,7 +66,7 @@ async fn lists_show_nothing_of_another_tenant() {
 async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
     let world = World::new();
     let acme = world.org("Acme", "EUR").await;
-    let Furnished { credential, grant, budget } = furnish(&world, &acme.operator).await;
+    let Furnished { credential, grant, budget, stop } = furnish(&world, &acme.operator).await;
     let other = world.org("Other", "EUR").await;
     let (admin, key) = (&world.admin, &other.operator);
     macro_rules! alike {
@@ -75,13 +81,17 @@ async fn a_name_of_another_tenant_is_not_found_like_one_that_never_was() {
         revoke_credential RevokeCredentialRequest credential CredentialId,
         revoke_grant RevokeGrantRequest grant GrantId,
         delete_budget DeleteBudgetRequest budget BudgetId,
+        resume_sampling ResumeSamplingRequest stop StopId,
     ];
     let price = || {
         Some(proto::Price { input: "1".to_owned(), output: "1".to_owned(), ..Default::default() })
     };
     let set = |model: &str| {
         let model = model.to_owned();
-        admin.set_price(with_key(key, proto::SetPriceRequest { model, price: price() }))
+        admin.set_price(with_key(
+            key,
+            proto::SetPriceRequest { model, price: price(), price_source: None },
+        ))
     };
     same(&set("small").await.unwrap_err(), &set("nothing").await.unwrap_err());
     // And all of it is still there for its own tenant.
@@ -137,8 +147,8 @@ async fn no_table_shows_the_service_a_row_of_another_tenant() {
         }
     }
     // Four keys, and one each of tenant, host, user, server, backend, model, price,
-    // grant and budget.
-    assert_eq!(seen, [13, 0, 0]);
+    // grant, budget and stop; and twelve changes. And the price once more, as a tariff.
+    assert_eq!(seen, [27, 0, 0]);
     drop(sql);
     world.end().await;
 }

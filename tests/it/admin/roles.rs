@@ -171,7 +171,10 @@ async fn a_key_in_any_text_field_is_never_quoted_back() {
             .await
             .map(drop),
         admin
-            .set_price(with_key(key, proto::SetPriceRequest { model: named(), price: None }))
+            .set_price(with_key(
+                key,
+                proto::SetPriceRequest { model: named(), ..Default::default() },
+            ))
             .await
             .map(drop),
     ];

@@ -12,6 +12,7 @@ pub(crate) struct Furnished {
     pub(crate) credential: String,
     pub(crate) grant: String,
     pub(crate) budget: String,
+    pub(crate) stop: String,
 }
 
 fn euros(units: i64) -> proto::Money {
@@ -95,7 +96,9 @@ pub(crate) async fn furnish(world: &World, key: &str) -> Furnished {
         ..Default::default()
     };
     let credential = admin.create_credential(with_key(key, credential)).await.unwrap().into_inner();
-    Furnished { credential: credential.credential.unwrap().name, grant, budget }
+    let stop = proto::StopSamplingRequest { user: "alice".to_owned(), ..Default::default() };
+    let stop = admin.stop_sampling(with_key(key, stop)).await.unwrap().into_inner().name;
+    Furnished { credential: credential.credential.unwrap().name, grant, budget, stop }
 }
 
 #[tokio::test]
@@ -282,7 +285,11 @@ async fn a_new_price_and_a_new_rate_hold_at_once() {
     let bursar::transport::grpc::state::Services { store, clock, catalogue, .. } = &world.services;
     let before = catalogue.of(store, clock, tenant).await.unwrap();
     assert!(before.fx.is_none());
-    let request = proto::SetPriceRequest { model: "small".to_owned(), price: Some(price("0.75")) };
+    let request = proto::SetPriceRequest {
+        model: "small".to_owned(),
+        price: Some(price("0.75")),
+        price_source: None,
+    };
     let model = world.admin.set_price(with_key(key, request)).await.unwrap().into_inner();
     assert_eq!(model.price.unwrap().input, "0.75");
     let rate = proto::FxRate {

@@ -20,7 +20,11 @@ impl World {
             output: "15".to_owned(),
             ..Default::default()
         };
-        let request = proto::SetPriceRequest { model: "claude".to_owned(), price: Some(price) };
+        let request = proto::SetPriceRequest {
+            model: "claude".to_owned(),
+            price: Some(price),
+            price_source: None,
+        };
         self.admin().set_price(self.operator(request)).await.unwrap();
     }
 }

@@ -19,6 +19,7 @@ mod outcomes;
 pub(crate) mod price;
 mod reserve;
 mod shape;
+mod stops;
 mod stream;
 mod usage;
 pub(crate) mod world;

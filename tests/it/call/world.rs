@@ -90,6 +90,13 @@ impl World {
         panic!("a hold was left behind");
     }
 
+    /// A fresh key of the role platform.
+    pub(crate) async fn platform_key(&self) -> String {
+        let services = &self.running.as_ref().unwrap().services;
+        let key = bursar::admin::platform_key(&services.store, &services.clock).await.unwrap();
+        key.reveal().to_owned()
+    }
+
     /// Where it serves gRPC.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.running.as_ref().unwrap().grpc)

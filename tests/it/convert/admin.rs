@@ -3,7 +3,12 @@
 use std::time::Duration;
 
 use bursar::{
-    domain::{draft::Scope, model::BackendKind, period::Period, price::Price},
+    domain::{
+        draft::{Listed, Scope, Tariff},
+        model::BackendKind,
+        period::Period,
+        price::Price,
+    },
     proto,
     transport::grpc::convert::{admin, id, label, prices, timestamp},
 };
@@ -133,7 +138,7 @@ fn a_models_fields_are_refused_by_name() {
         ("model.tokenizer", |it| it.tokenizer = "p50k_base".to_owned()),
         ("model.intelligence", |it| it.intelligence = 101),
         ("model.speed", |it| it.speed = -1),
-        ("model.price", |it| it.price = None),
+        ("model.price_source", |it| it.price_source = Some(proto::PriceSource::default())),
         ("model.price.input", |it| it.price = Some(price("", "1"))),
         ("model.price.output", |it| it.price = Some(price("1", ""))),
     ];
@@ -143,10 +148,13 @@ fn a_models_fields_are_refused_by_name() {
         refused(admin::model(Some(&bad)), field);
     }
     refused(admin::model(None), "model");
-    assert_eq!(
-        admin::model(Some(&model())).unwrap().prices.base.input,
-        Price::from_pico_usd(150_000)
-    );
+    let Tariff::Own(prices) = admin::model(Some(&model())).unwrap().tariff else { panic!() };
+    assert_eq!(prices.base.input, Price::from_pico_usd(150_000));
+    // Without a price of its own it is the book's.
+    let unpriced = proto::Model { price: None, ..model() };
+    let listed = Tariff::Listed(Listed::default());
+    assert_eq!(admin::model(Some(&unpriced)).unwrap().tariff, listed);
+    refused(admin::new_tariff(&proto::SetPriceRequest::default()), "price");
 }
 
 #[test]

@@ -279,7 +279,7 @@ async fn killed_connections_lose_nothing_and_double_nothing() {
                     Ok(Verdict::Short(_)) | Err(_) => {
                         tokio::time::sleep(Duration::from_millis(5)).await;
                     }
-                    Ok(Verdict::Closed(_) | Verdict::Late) => panic!("closed"),
+                    Ok(Verdict::Closed(_) | Verdict::Late | Verdict::Stopped) => panic!("closed"),
                 }
             }
             booked

@@ -38,7 +38,7 @@ async fn race(
                     1
                 }
                 Verdict::Short(_) => 0,
-                Verdict::Closed(_) | Verdict::Late => panic!("closed"),
+                Verdict::Closed(_) | Verdict::Late | Verdict::Stopped => panic!("closed"),
             }
         });
     }
@@ -133,7 +133,7 @@ async fn fifty_at_once_share_what_there_is() {
         .iter()
         .filter_map(|it| match it {
             Verdict::Held(it) => Some((it.answer_tokens, it.clamped_by.is_some())),
-            Verdict::Short(_) | Verdict::Closed(_) | Verdict::Late => None,
+            Verdict::Short(_) | Verdict::Closed(_) | Verdict::Late | Verdict::Stopped => None,
         })
         .collect();
     tokens.sort_unstable();

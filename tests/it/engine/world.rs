@@ -256,6 +256,7 @@ pub(crate) fn held(verdict: Verdict) -> Held {
         Verdict::Short(it) => panic!("short: {it:?}"),
         Verdict::Closed(it) => panic!("closed: {it:?}"),
         Verdict::Late => panic!("late"),
+        Verdict::Stopped => panic!("stopped"),
     }
 }
 

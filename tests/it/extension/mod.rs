@@ -5,6 +5,7 @@ mod bounds;
 mod form;
 mod person;
 mod rule;
+mod storm;
 mod tokens;
 mod twice;
 

@@ -139,7 +139,7 @@ async fn late_truths_in_the_middle_of_it_deadlock_with_nobody() {
             work.spawn(async move {
                 match engine.hold(world.order(&keys, UNIT, 1)).await.unwrap() {
                     Verdict::Held(it) => drop(settle(&engine, *it, truth(UNIT, 1)).await),
-                    Verdict::Closed(_) | Verdict::Late => {}
+                    Verdict::Closed(_) | Verdict::Late | Verdict::Stopped => {}
                     Verdict::Short(it) => panic!("{it:?}"),
                 }
             });

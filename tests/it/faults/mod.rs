@@ -9,3 +9,4 @@ mod locks;
 mod outages;
 mod proof;
 mod replicas;
+mod stops;

@@ -131,6 +131,28 @@ async fn calls_at_once_are_bounded_on_every_replica_and_may_be_tried_later() {
 }
 
 #[tokio::test]
+async fn a_wider_bound_of_calls_at_once_may_be_tried_later_too() {
+    let world = World::start().await;
+    let budget = proto::Budget {
+        period: proto::Period::Lifetime.into(),
+        concurrent_calls: Some(1),
+        ..Default::default()
+    };
+    world.budget(budget).await.unwrap();
+    let server = world.served(limits(50, 60, 100_000_000)).await;
+    let slow = server.post(&scripted(&json!({ "text": "slow", "first_delay_ms": 1_500 })));
+    let slow = tokio::spawn(super::got(slow));
+    while world.number("select count(*) from holds").await == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let got = server.ask(&chat("hi")).await;
+    assert_eq!(got.error(429)["code"], "rate_limit_exceeded");
+    assert_eq!(got.header("x-should-retry"), "true");
+    slow.await.unwrap().answer();
+    world.close().await;
+}
+
+#[tokio::test]
 async fn what_is_not_granted_is_forbidden() {
     let world = World::start().await;
     world.regrant(|it| it.tools = false).await;

@@ -5,39 +5,77 @@ use serde_json::{Value, json};
 use super::{chat, got, weather, with};
 use crate::call::world::{World, limits};
 
-#[tokio::test]
-async fn what_is_not_understood_is_refused_by_name_and_costs_nothing() {
+/// Each change of a fine request is refused with the name of what is wrong, and costs nothing.
+async fn refused(cases: &[(Value, &str)]) {
     let world = World::start().await;
     let server = world.served(limits(5, 60, 100_000_000)).await;
-    let user = |content: Value| json!({ "messages": [{ "role": "user", "content": content }] });
-    let image = |url: &str| user(json!([{ "type": "image_url", "image_url": { "url": url } }]));
-    let function = |name: &str| json!({ "type": "function", "function": { "name": name } });
-    let call = json!({ "id": "a", "type": "function", "function": { "name": "weather", "arguments": "[" } });
-    for (change, param) in [
-        (json!({ "model": null }), "model"),
-        (json!({ "model": "" }), "model"),
+    for (change, param) in cases {
+        let got = server.ask(&with(chat("hi"), change)).await;
+        let error = got.error(400);
+        assert_eq!(error["param"], *param, "{change}: {}", got.text);
+        assert_eq!(error["type"], "invalid_request_error");
+        assert!(error["code"].is_string());
+        assert_eq!(got.header("x-should-retry"), "false");
+    }
+    assert!(world.entries().await.is_empty());
+    world.close().await;
+}
+
+fn says(content: &Value) -> Value {
+    json!({ "messages": [{ "role": "user", "content": content }] })
+}
+
+fn shows(url: &str) -> Value {
+    says(&json!([{ "type": "image_url", "image_url": { "url": url } }]))
+}
+
+fn calls(arguments: &str) -> Value {
+    let function = json!({ "name": "weather", "arguments": arguments });
+    let call = json!({ "id": "a", "type": "function", "function": function });
+    json!({ "messages": [{ "role": "user", "content": "x" },
+        { "role": "assistant", "tool_calls": [call] }] })
+}
+
+#[tokio::test]
+async fn a_message_that_cannot_be_told_is_refused_by_its_place() {
+    refused(&[
         (json!({ "messages": null }), "messages"),
         (json!({ "messages": [] }), "messages"),
         (json!({ "messages": [{ "role": "system", "content": "x" }] }), "messages"),
         (json!({ "messages": [{ "role": "function", "content": "x" }] }), "messages[0].role"),
-        (user(json!(7)), "messages[0].content"),
-        (user(json!([{ "type": "file", "file": {} }])), "messages[0].content[0].type"),
-        (image("https://example.com/a.png"), "messages[0].content[0].image_url.url"),
-        (image("data:image/png,abc"), "messages[0].content[0].image_url.url"),
-        (image("data:text/html;base64,YWJj"), "messages[0].content[0].image_url.url"),
+        (says(&json!(7)), "messages[0].content"),
+        (says(&json!([])), "messages[0].content"),
+        (says(&json!([{ "type": "file", "file": {} }])), "messages[0].content[0].type"),
+        (shows("https://example.com/a.png"), "messages[0].content[0].image_url.url"),
+        (shows("file:///etc/passwd"), "messages[0].content[0].image_url.url"),
+        (shows("data:image/png,abc"), "messages[0].content[0].image_url.url"),
+        (shows("data:text/html;base64,YWJj"), "messages[0].content[0].image_url.url"),
+        (calls("["), "messages[1].tool_calls[0].function.arguments"),
+        (calls("[1]"), "messages[1].tool_calls[0].function.arguments"),
+        // Nobody answers the call.
+        (calls("{}"), "messages[1]"),
         (
-            json!({ "messages": [{ "role": "user", "content": "x" },
-                { "role": "assistant", "tool_calls": [call] }] }),
-            "messages[1].tool_calls[0].function.arguments",
-        ),
-        (
-            json!({ "messages": [{ "role": "system", "content": "x" }, { "role": "user", "content": "x" },
+            json!({ "messages": [{ "role": "system", "content": "x" },
+                { "role": "user", "content": "x" },
                 { "role": "tool", "tool_call_id": "a", "content": "x" }] }),
             "messages[2]",
         ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_understood_is_refused_by_name() {
+    let function = |name: &str| json!({ "type": "function", "function": { "name": name } });
+    let mut strict = function("a");
+    strict["function"]["strict"] = json!(true);
+    refused(&[
+        (json!({ "model": null }), "model"),
+        (json!({ "model": "" }), "model"),
         (json!({ "max_tokens": 0 }), "max_tokens"),
         (json!({ "max_completion_tokens": 7 }), "max_tokens"),
         (json!({ "max_tokens": "many" }), "max_tokens"),
+        (json!({ "max_tokens": null, "max_completion_tokens": -1 }), "max_completion_tokens"),
         (json!({ "temperature": 3 }), "temperature"),
         (json!({ "temperature": "NaN" }), "temperature"),
         (json!({ "top_p": 1.5 }), "top_p"),
@@ -57,29 +95,17 @@ async fn what_is_not_understood_is_refused_by_name_and_costs_nothing() {
         (json!({ "functions": [] }), "functions"),
         (json!({ "prediction": null }), "prediction"),
         (json!({ "stream_options": { "include_usage": true } }), "stream_options"),
+        (json!({ "stream": true, "stream_options": { "x": 1 } }), "stream_options.x"),
         (json!({ "stream": "yes" }), "stream"),
         (json!({ "tools": [{ "type": "custom" }] }), "tools[0].type"),
         (json!({ "tools": [function("a b")] }), "tools[0].function.name"),
-        (
-            json!({ "tools": [{ "type": "function", "function": { "name": "a", "strict": true } }] }),
-            "tools[0].function.strict",
-        ),
-        (
-            json!({ "tools": weather(), "tool_choice": function("none") }),
-            "tool_choice.function.name",
-        ),
+        (json!({ "tools": [function("a"), function("a")] }), "tools[1].function.name"),
+        (json!({ "tools": [strict] }), "tools[0].function.strict"),
+        (json!({ "tools": weather(), "tool_choice": function("x") }), "tool_choice.function.name"),
         (json!({ "tools": weather(), "tool_choice": "maybe" }), "tool_choice"),
         (json!({ "tool_choice": "required" }), "tool_choice"),
-    ] {
-        let got = server.ask(&with(chat("hi"), &change)).await;
-        let error = got.error(400);
-        assert_eq!(error["param"], param, "{change}: {}", got.text);
-        assert_eq!(error["type"], "invalid_request_error");
-        assert!(error["code"].is_string());
-        assert_eq!(got.header("x-should-retry"), "false");
-    }
-    assert!(world.entries().await.is_empty());
-    world.close().await;
+    ])
+    .await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use bursar::proto::{
     self, ListTokensRequest, MintTokenRequest, RefreshTokenRequest, RevokeTokenRequest,
     sampling_service_client::SamplingServiceClient,
 };
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tonic::Code;
 
 use super::{Server, chat, with};
@@ -165,6 +166,42 @@ async fn a_host_sees_its_own_tokens_and_nobody_elses() {
     world.envelopes().revoke_token(signed(operator, revoke())).await.unwrap();
     Server::new(&world, &mine[0].key).ask(&chat("hi")).await.error(401);
     Server::new(&world, &mine[1].key).ask(&chat("hi")).await.answer();
+    world.close().await;
+}
+
+#[tokio::test]
+async fn another_tenants_tokens_are_not_there() {
+    let world = World::start().await;
+    let envelope = world.open(limits(9, 60, 100_000_000)).await;
+    let token = world.mint(&envelope).await;
+    let other = "ten_00000000000070008000000000000abc";
+    let foreign = format!("tenants/{other}/tokens/{}", token.name.rsplit('/').next().unwrap());
+    let revoke = RevokeTokenRequest { name: foreign };
+    let status = world.envelopes().revoke_token(world.host(revoke)).await.unwrap_err();
+    assert_eq!((status.code(), status.message()), (Code::NotFound, "token not found"));
+    let list = ListTokensRequest {
+        envelope: format!("tenants/{other}/envelopes/{}", envelope.rsplit('/').next().unwrap()),
+        ..Default::default()
+    };
+    let listed = world.envelopes().list_tokens(world.host(list)).await.unwrap().into_inner();
+    assert!(listed.tokens.is_empty());
+    // The tenant in a key is the only one in which it is looked for.
+    let own = world.demo.tenant.uuid().simple().to_string();
+    let moved = token.key.replace(&own, other.strip_prefix("ten_").unwrap());
+    assert_ne!(moved, token.key);
+    Server::new(&world, &moved).ask(&chat("hi")).await.error(401);
+    // Whatever a query forgets: the table shows the service its tenant alone.
+    let mut sql = PgConnection::connect(&world.db.url).await.unwrap();
+    sql.execute("set role bursar_app").await.unwrap();
+    for (tenant, rows) in [(own.as_str(), 1), (other.strip_prefix("ten_").unwrap(), 0), ("", 0)] {
+        sql.execute(AssertSqlSafe(format!("set bursar.tenants = '{tenant}'"))).await.unwrap();
+        let count: i64 = sqlx::query_scalar("select count(*) from envelope_tokens")
+            .fetch_one(&mut sql)
+            .await
+            .unwrap();
+        assert_eq!(count, rows, "{tenant}");
+    }
+    drop(sql);
     world.close().await;
 }
 

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use super::OURS;
 use crate::call::world::{World, ask, ask_in, limits, money};
+use crate::openai::{Server, chat};
 
 /// More often than once, and seldom enough for the demonstration's envelope.
 const TIMES: usize = 4;
@@ -20,8 +21,10 @@ const TIMES: usize = 4;
 pub(super) async fn drive(world: &World, when: &str) {
     for n in 0..TIMES {
         sample(world, when, n).await;
+        slow(world, when, n).await;
         envelopes(world).await;
         reserve(world).await;
+        tokens(world).await;
         extension(world).await;
     }
     late(world).await;
@@ -75,6 +78,15 @@ async fn sample(world: &World, when: &str, n: usize) {
     );
     assert!(world.number(&died).await > 0);
     let _ = world.sample(named).await;
+}
+
+/// Runs until it is looked up whether somebody has stopped it.
+async fn slow(world: &World, when: &str, n: usize) {
+    let request = CreateMessageRequest {
+        conversation: format!("slow {when} {n}"),
+        ..ask(&json!({ "text": "one", "first_delay_ms": 700 }))
+    };
+    assert_eq!(world.sample(request).await.unwrap().outcome(), Outcome::Complete);
 }
 
 /// Named, nested and used up.
@@ -144,6 +156,20 @@ async fn reserve(world: &World) {
             let request = VoidRequest { hold: held.hold };
             doors.void(world.host(request)).await.unwrap();
         }
+    }
+}
+
+/// By a key that is an envelope, plain and with an envelope of its own.
+async fn tokens(world: &World) {
+    let envelope = world.open(limits(3, 60, 10_000_000)).await;
+    for concurrent_calls in [None, Some(1)] {
+        let request = proto::MintTokenRequest {
+            envelope: envelope.clone(),
+            concurrent_calls,
+            ..Default::default()
+        };
+        let token = world.try_mint(request).await.unwrap();
+        Server::new(world, &token.key).ask(&chat("four")).await.answer();
     }
 }
 

@@ -75,3 +75,18 @@ from hosts, generate_series(1, 20000) as n;
 
 insert into hosts (tenant_id, host_id, display_name)
 select tenant_id, gen_random_uuid(), 'host ' || n from tenants, generate_series(1, 2000) as n;
+
+-- Some in force and some lifted, all of other people.
+insert into stops (tenant_id, stop_id, user_id, reason, stopped_by, lifted_by, lifted_at)
+select u.tenant_id, gen_random_uuid(), u.user_id, '', c.credential_id,
+    case n when 1 then c.credential_id end, case n when 1 then now() end
+from users u
+join (select tenant_id, min(credential_id::text)::uuid as credential_id from credentials group by 1) c using (tenant_id)
+cross join generate_series(0, 1) as n
+where u.external_id like 'user %';
+
+insert into envelope_tokens (tenant_id, token_id, digest, envelope_id, is_own_envelope, grant_id, models,
+    created_at, expires_at)
+select tenant_id, gen_random_uuid(), sha256(envelope_id::text::bytea), envelope_id, false, grant_id, '{}',
+    now(), now() + interval '1 hour'
+from envelopes;

@@ -1,6 +1,9 @@
 //! The price book: what is read of others' lists, what a call costs by it, and how it
 //! comes into effect.
 
+mod book;
+mod calls;
+mod guards;
 mod numbers;
 mod readers;
 mod tariffs;

@@ -367,6 +367,6 @@ const fn answer(verdict: &Verdict) -> Answer {
     match verdict {
         Verdict::Held(_) => Answer::Held,
         Verdict::Short(_) => Answer::Short,
-        Verdict::Closed(_) | Verdict::Late => Answer::Closed,
+        Verdict::Closed(_) | Verdict::Late | Verdict::Stopped => Answer::Closed,
     }
 }

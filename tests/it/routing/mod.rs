@@ -55,6 +55,7 @@ fn listed((alias, input, output, speed, intelligence): Row) -> Listed {
             intelligence,
             speed,
             price: Some((id.into(), prices)),
+            book: None,
             bound: Bounding::new(Tokenizer::Auto, alias),
         },
     }

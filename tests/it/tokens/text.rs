@@ -29,6 +29,7 @@ pub(super) fn model(vendor_model: &str, tokenizer: Tokenizer) -> Model {
         intelligence: 50,
         speed: 50,
         price: None,
+        book: None,
         bound: Bounding::new(tokenizer, vendor_model),
     }
 }

@@ -1,7 +1,9 @@
 //! `AdminService`: each rpc authenticates, demands its right, reads, has the work
 //! done and shows what came of it.
 
+mod audit;
 mod read;
+mod stops;
 mod wire;
 
 use tonic::{Request, Response, Status, async_trait};
@@ -15,7 +17,7 @@ use super::{
 use crate::{
     admin,
     domain::{
-        ids::{BudgetId, CredentialId, GrantId},
+        ids::{BudgetId, CredentialId, GrantId, StopId},
         tenant::Tenant,
     },
     identity::{OperatorCaller, PlatformCaller},
@@ -279,8 +281,8 @@ impl AdminService for Admin {
         let right: OperatorCaller = right(&self.services, request.metadata()).await?;
         let it = request.into_inner();
         let alias = convert::id("model", &it.model)?;
-        let prices = convert::prices::read("price", it.price.as_ref())?;
-        let changed = admin::set_price(self.services.desk(), &right, (alias, prices)).await?;
+        let tariff = convert::admin::new_tariff(&it)?;
+        let changed = admin::set_price(self.services.desk(), &right, (alias, tariff)).await?;
         Ok(Response::new(wire::model(&changed, right.tenant.id)))
     }
 
@@ -294,5 +296,55 @@ impl AdminService for Admin {
         let rate = admin::set_fx_rate(self.services.desk(), &right, wanted).await?;
         let Tenant { id, currency, .. } = right.tenant;
         Ok(Response::new(wire::fx_rate(&rate, id, currency)))
+    }
+
+    async fn stop_sampling(
+        &self,
+        request: Request<proto::StopSamplingRequest>,
+    ) -> Result<Response<proto::Stop>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let wanted = stops::read(&request.into_inner())?;
+        let made = admin::stop_sampling(self.services.desk(), &right, wanted).await?;
+        Ok(Response::new(stops::wire(&made, right.tenant.id)))
+    }
+
+    async fn resume_sampling(
+        &self,
+        request: Request<proto::ResumeSamplingRequest>,
+    ) -> Result<Response<proto::Stop>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let id = name::parse::<StopId>("name", &it.name)?.of(right.tenant.id, "stop")?;
+        let lifted = admin::resume_sampling(self.services.desk(), &right, id).await?;
+        Ok(Response::new(stops::wire(&lifted, right.tenant.id)))
+    }
+
+    async fn list_stops(
+        &self,
+        request: Request<proto::ListStopsRequest>,
+    ) -> Result<Response<proto::ListStopsResponse>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let page = page(it.page_size, &it.page_token)?;
+        let (desk, all) = (self.services.desk(), it.with_lifted);
+        let found = admin::stops(desk, &right, slice(page), all).await?;
+        let (found, next_page_token) = cut(found, page, |it| it.id.uuid());
+        let stops = found.iter().map(|it| stops::wire(it, right.tenant.id)).collect();
+        Ok(Response::new(proto::ListStopsResponse { stops, next_page_token }))
+    }
+
+    async fn list_audit_entries(
+        &self,
+        request: Request<proto::ListAuditEntriesRequest>,
+    ) -> Result<Response<proto::ListAuditEntriesResponse>, Status> {
+        let right: OperatorCaller = right(&self.services, request.metadata()).await?;
+        let it = request.into_inner();
+        let page = page(it.page_size, &it.page_token)?;
+        let filter = audit::read(&it, right.tenant.id)?;
+        let found =
+            admin::audit_entries(self.services.desk(), &right, &filter, slice(page)).await?;
+        let (found, next_page_token) = cut(found, page, |it| it.id.uuid());
+        let audit_entries = found.iter().map(|it| audit::wire(it, right.tenant.id)).collect();
+        Ok(Response::new(proto::ListAuditEntriesResponse { audit_entries, next_page_token }))
     }
 }

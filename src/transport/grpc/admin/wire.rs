@@ -164,6 +164,7 @@ pub(super) fn model(it: &Offered, tenant: TenantId) -> proto::Model {
         price: model.price.map(|(version, it)| prices::to_wire(&it, version.to_string())),
         tokenizer: model.bound.tokenizer.word().to_owned(),
         bounds: Some(bounds(&model.bound)),
+        price_source: model.book.as_ref().map(prices::source_to_wire),
     }
 }
 

@@ -3,6 +3,7 @@
 //! fault names the field by its path in the request, never its value.
 
 pub mod admin;
+pub mod book;
 mod content;
 pub mod envelope;
 mod field;

@@ -5,8 +5,8 @@ use std::{fmt::Display, str::FromStr};
 use crate::domain::{
     fault::Fault,
     ids::{
-        BackendId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId, HostId, ModelId,
-        ServerId, TenantId, TokenId, UserId,
+        AuditId, BackendId, BookId, BudgetId, CredentialId, EntryId, EnvelopeId, FxRateId, GrantId,
+        HostId, ModelId, ServerId, StopId, TenantId, TokenId, UserId,
     },
 };
 
@@ -25,7 +25,9 @@ macro_rules! collections {
 }
 
 collections! {
+    AuditId = "auditEntries";
     BackendId = "backends";
+    BookId = "priceBooks";
     BudgetId = "budgets";
     CredentialId = "credentials";
     EntryId = "entries";
@@ -35,6 +37,7 @@ collections! {
     HostId = "hosts";
     ModelId = "models";
     ServerId = "servers";
+    StopId = "stops";
     TokenId = "tokens";
     UserId = "users";
 }

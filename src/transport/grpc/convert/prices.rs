@@ -5,6 +5,7 @@ use std::str::FromStr;
 use super::field::At;
 use crate::{
     domain::{
+        book::Key,
         fault::Fault,
         money::NotAnAmount,
         price::{Price, Prices},
@@ -135,6 +136,12 @@ fn tier_to_wire(it: &Tier) -> proto::PriceTier {
         audio_output: usd(Class::AudioOutput),
         image: usd(Class::Image),
     }
+}
+
+/// What a row of the book is of.
+pub fn source_to_wire(it: &Key) -> proto::PriceSource {
+    let Key { provider, model, service_tier } = it.clone();
+    proto::PriceSource { provider, model, service_tier }
 }
 
 /// USD per request, from pico-USD; empty for none.

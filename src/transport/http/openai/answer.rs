@@ -57,10 +57,19 @@ struct Function<'a> {
 
 /// Tokens of the bearer's own call. What of them came from a cache is not said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Usage {
+#[expect(clippy::struct_field_names, reason = "they are OpenAI's")]
+struct Usage {
     prompt_tokens: i64,
     completion_tokens: i64,
     total_tokens: i64,
+}
+
+/// Usage in a stream: null until the last piece.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Told {
+    NotYet,
+    Now(Usage),
 }
 
 /// What an answer consists of.
@@ -79,9 +88,9 @@ struct Chunk<'a> {
     created: i64,
     model: &'a str,
     choices: &'a [ChunkChoice<'a>],
-    /// None: not asked for; null until the last one.
+    /// None: not asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<Option<Usage>>,
+    usage: Option<Told>,
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     meta: Option<&'a RawValue>,
 }
@@ -156,7 +165,7 @@ pub(super) fn parts(reply: &proto::CreateMessageResponse, one_tool_call: bool) -
     for block in blocks {
         match &block.block {
             Some(Block::Text(it)) => text.push_str(&it.text),
-            Some(Block::ToolUse(it)) if !(one_tool_call && !tool_calls.is_empty()) => {
+            Some(Block::ToolUse(it)) if !one_tool_call || tool_calls.is_empty() => {
                 tool_calls.push(it);
             }
             Some(_) | None => {}
@@ -254,7 +263,7 @@ impl Frame {
             created: self.created,
             model: &self.model,
             choices,
-            usage: self.include_usage.then_some(usage),
+            usage: self.include_usage.then(|| usage.map_or(Told::NotYet, Told::Now)),
             meta,
         };
         event(&serde_json::to_string(&chunk).unwrap_or_default())

@@ -33,7 +33,7 @@ enum Last {
 /// Reads them.
 pub(super) fn messages(list: &Node<'_>) -> Result<Conversation, Problem> {
     let mut read = Conversation::default();
-    let mut last = Last::Other;
+    let mut before = Last::Other;
     for (index, node) in list.array()?.iter().enumerate() {
         let it = node.object()?;
         let role = it.string("role")?;
@@ -50,11 +50,11 @@ pub(super) fn messages(list: &Node<'_>) -> Result<Conversation, Problem> {
             "assistant" => read.push(index, proto::Role::Assistant, assistant(&it)?),
             "tool" => {
                 let answer = tool(&it)?;
-                match read.messages.last_mut().filter(|_| last == Last::ToolAnswer) {
-                    Some(before) => before.content.push(answer),
+                match read.messages.last_mut().filter(|_| before == Last::ToolAnswer) {
+                    Some(joined) => joined.content.push(answer),
                     None => read.push(index, proto::Role::User, vec![answer]),
                 }
-                last = Last::ToolAnswer;
+                before = Last::ToolAnswer;
                 continue;
             }
             _ => {
@@ -62,7 +62,7 @@ pub(super) fn messages(list: &Node<'_>) -> Result<Conversation, Problem> {
                 return Err(it.need("role")?.problem(problem).into());
             }
         }
-        last = Last::Other;
+        before = Last::Other;
     }
     if read.messages.is_empty() {
         return Err(list.problem("must have a message besides those of the system").into());
@@ -105,10 +105,10 @@ fn part(node: &Node<'_>) -> Result<proto::ContentBlock, Problem> {
 /// Only what the request itself carries: nothing is ever fetched for it.
 fn image(node: &Node<'_>) -> Result<proto::MediaContent, Problem> {
     let it = node.object()?;
-    if let Some(detail) = it.get("detail") {
-        if !["auto", "low", "high"].contains(&detail.string()?.as_str()) {
-            return Err(detail.problem("must be auto, low or high").into());
-        }
+    if let Some(detail) = it.get("detail")
+        && !["auto", "low", "high"].contains(&detail.string()?.as_str())
+    {
+        return Err(detail.problem("must be auto, low or high").into());
     }
     let node = it.need("url")?;
     let url = node.string()?;

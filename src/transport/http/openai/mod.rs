@@ -2,8 +2,6 @@
 //! translates; the call is the same as of every other door, with the same holds and cuts.
 
 mod answer;
-mod body;
-mod guard;
 mod messages;
 mod models;
 mod problem;
@@ -24,19 +22,14 @@ use axum::{
     response::{IntoResponse, Response},
     routing::{get, post},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::{
-    body::{Bodies, Share},
-    problem::Problem,
-    read::Asked,
-    running::{Place, Running},
-};
+use self::{problem::Problem, read::Asked, running::Running};
 use crate::{
     call::{
-        self, Broker, Sink,
-        replay::{self, CALL_TIME_MAX, Once, Requests},
+        self, Sink,
+        replay::{self, CALL_TIME_MAX},
     },
     domain::{
         fault::Fault,
@@ -45,16 +38,19 @@ use crate::{
     },
     identity::{HostCaller, bearer_of_token},
     proto::{self, CreateMessageResponse, Outcome},
-    tasks::Tasks,
     telemetry::measured,
-    transport::grpc::{
-        Doors,
-        convert::{self, name},
-        sampling::shutting_down,
-        state::Services,
+    transport::{
+        grpc::{
+            convert::{self, name},
+            state::Services,
+        },
+        http::{
+            body::Bodies,
+            entry::{self, Hosts},
+            run::{Runner, Started},
+        },
     },
 };
-pub use guard::Hosts;
 
 /// Events of a stream that wait for a slow reader.
 const EVENTS_WAITING: usize = 16;
@@ -72,11 +68,9 @@ const TIMEOUTS: [&str; 2] = ["x-stainless-timeout", "x-stainless-read-timeout"];
 
 /// See the module. Cheap to clone.
 #[derive(Clone)]
-pub struct Door {
+pub(super) struct Door {
     services: Services,
-    broker: Broker,
-    requests: Requests,
-    tasks: Tasks,
+    runner: Runner,
     bodies: Bodies,
     running: Running,
     hosts: Hosts,
@@ -90,9 +84,6 @@ struct Called {
     gone: DropGuard,
 }
 
-/// Where its reply comes from.
-struct Started(oneshot::Receiver<Result<Once<CreateMessageResponse>, Fault>>);
-
 /// What the answer is told by.
 struct Voice {
     call: CallId,
@@ -102,15 +93,17 @@ struct Voice {
 }
 
 impl Door {
-    /// Opens on what the gRPC door opens on.
-    pub fn new(doors: &Doors, hosts: Hosts) -> Self {
-        let Doors { services, broker, requests, tasks, body_mib_in_flight, .. } = doors.clone();
-        let (bodies, running) = (Bodies::mebibytes(body_mib_in_flight), Running::default());
-        Self { services, broker, requests, tasks, bodies, running, hosts }
+    /// Opens.
+    pub(super) fn new(
+        services: Services,
+        runner: Runner,
+        (bodies, hosts): (Bodies, Hosts),
+    ) -> Self {
+        Self { services, runner, bodies, running: Running::default(), hosts }
     }
 
     /// Everything under `/v1`.
-    pub fn routes(self) -> Router {
+    pub(super) fn routes(self) -> Router {
         let no_method = || async { Problem::no_such_method().into_response() };
         Router::new()
             .route("/v1/chat/completions", post(chat).fallback(no_method))
@@ -123,10 +116,11 @@ impl Door {
 
     /// Who asks: found out before a byte of the body is read.
     async fn bearer(&self, headers: &HeaderMap) -> Result<Bearer, Problem> {
-        guard::sent_on_purpose(headers, &self.hosts)?;
-        let bearer = bearer_of_token(&self.services.store, guard::bearer(headers)).await?;
+        entry::sent_on_purpose(headers, &self.hosts)?;
+        let bearer = bearer_of_token(&self.services.store, entry::bearer(headers)).await?;
         self.services.shed.key(CredentialId::from(bearer.token.id.uuid()))?;
-        guard::agree(headers, &bearer.token)?;
+        let token = &bearer.token;
+        entry::agree(headers, token.tenant, (&token.user, &token.server))?;
         Ok(bearer)
     }
 
@@ -134,21 +128,21 @@ impl Door {
         let (parts, body) = request.into_parts();
         let headers = parts.headers;
         let bearer = self.bearer(&headers).await?;
-        guard::is_json(&headers)?;
+        entry::is_json(&headers)?;
         let place = self.running.enter(bearer.token.id)?;
         let (bytes, share) = self.bodies.read(&headers, body).await?;
         let (sender, progress) = mpsc::channel(EVENTS_WAITING);
         let read = self.read(&headers, (&bytes, &bearer), Sink::new(sender));
-        let ((asked, request, once, gone), own) = {
-            let (read, own) = measured(&self.broker.clock, read).await;
+        let ((asked, request, (once, gone)), own) = {
+            let (read, own) = measured(&self.runner.broker.clock, read).await;
             (read?, own)
         };
         drop(bytes);
         let Asked { stream, include_usage, one_tool_call, .. } = asked;
         let voice = Voice { call: request.call, one_tool_call, own: own_names(&bearer) };
-        let created = self.broker.clock.now().as_second();
+        let created = self.runner.broker.clock.now().as_second();
         let request = if stream { request } else { call::Request { sink: Sink::NONE, ..request } };
-        let started = self.start((request, own), once, (share, place))?;
+        let started = self.runner.start((request, own), once, (share, place))?;
         let called = Called { started, voice, created, gone };
         if stream {
             return Box::pin(stream::begin(called, progress, include_usage)).await;
@@ -163,13 +157,13 @@ impl Door {
         Ok(response)
     }
 
-    /// What is asked, as a call.
+    /// What is asked, as a call. The guard says that the caller is gone when it is dropped.
     async fn read(
         &self,
         headers: &HeaderMap,
         (bytes, bearer): (&[u8], &Bearer),
         sink: Sink,
-    ) -> Result<(Asked, call::Request, Option<replay::Asked>, DropGuard), Problem> {
+    ) -> Result<(Asked, call::Request, (Option<replay::Asked>, DropGuard)), Problem> {
         let Bearer { token, currency, .. } = bearer;
         let mut asked = read::body(bytes)?;
         let wire = proto::CreateMessageRequest {
@@ -185,30 +179,24 @@ impl Door {
         self.services.shed.server(token.tenant, &token.server)?;
         let clock = &self.services.clock;
         let (call, gone) = (clock.id(), CancellationToken::new());
+        let guard = gone.clone().drop_guard();
         let deadline = if asked.stream { None } else { self.deadline(headers) };
+        let (tenant, currency, host) = (token.tenant, *currency, token.host);
         let credential = CredentialId::from(token.id.uuid());
-        let host =
-            HostCaller { tenant: token.tenant, currency: *currency, host: token.host, credential };
-        let once = guard::idempotency_key(headers)?.map(|key| {
+        let host = HostCaller { tenant, currency, host, credential };
+        let once = entry::idempotency_key(headers)?.map(|key| {
             let until = deadline.unwrap_or_else(|| clock.monotonic() + CALL_TIME_MAX);
             // Apart from those of the host itself, which have no such character.
             let id = format!("\u{1}{}\u{1}{key}", token.id);
             replay::Asked::new(&host, (&id, bytes), call, (until, gone.clone()))
         });
         let models = self.models(bearer, &asked.model).await?;
-        let guard = gone.clone().drop_guard();
         let gone = once.as_ref().map_or(gone, replay::Asked::forsaken);
-        let request = call::Request {
-            caller: host,
-            sampling,
-            models,
-            call,
-            deadline,
-            gone,
-            sink,
-            body: None,
-        };
-        Ok((asked, request, once, guard))
+        let caller = host;
+        // Nobody is asked anything here, so no answer can come.
+        let body = None;
+        let request = call::Request { caller, sampling, models, call, deadline, gone, sink, body };
+        Ok((asked, request, (once, guard)))
     }
 
     /// The name of a model that the key may use means that one; any other is a wish.
@@ -230,39 +218,7 @@ impl Door {
         let whole = said?.to_str().ok()?.split('.').next()?.parse().ok()?;
         let time = Duration::from_secs(whole);
         let left = time.saturating_sub(MARGIN).max(time / 3);
-        self.broker.clock.monotonic().checked_add(left).filter(|_| whole > 0)
-    }
-
-    /// Runs the call in a task of its own, which outlives a caller that goes away: its hold
-    /// has to be settled all the same.
-    fn start(
-        &self,
-        (request, read): (call::Request, Duration),
-        once: Option<replay::Asked>,
-        kept: (Share, Place),
-    ) -> Result<Started, Problem> {
-        let (sender, reply) = oneshot::channel();
-        let (broker, requests) = (self.broker.clone(), self.requests.clone());
-        let accepted = self.tasks.spawn(async move {
-            let (tenant, currency) = (request.caller.tenant, request.caller.currency);
-            let work = Box::pin(async {
-                let reply = call::sample(&broker, request).await?;
-                Ok(convert::reply::to_wire(reply, tenant, currency))
-            });
-            let answered = requests.once(once.as_ref(), work);
-            let (reply, own) = measured(&broker.clock, answered).await;
-            broker.metrics.own(read.saturating_add(own));
-            drop(kept);
-            // A caller that is gone misses the reply; the ledger has it.
-            let _ = sender.send(reply);
-        });
-        if accepted { Ok(Started(reply)) } else { Err(shutting_down().into()) }
-    }
-}
-
-impl Started {
-    async fn reply(self) -> Result<CreateMessageResponse, Problem> {
-        Ok(self.0.await.map_err(|_| Fault::Internal)??.into_inner())
+        self.runner.broker.clock.monotonic().checked_add(left).filter(|_| whole > 0)
     }
 }
 

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::{
     domain::fault::Fault,
     proto::{self, mcp_json},
+    transport::http::entry::Turned,
 };
 
 /// Clients ask again by themselves unless this says that it is of no use.
@@ -33,7 +34,7 @@ pub(super) struct Problem {
     status: StatusCode,
     /// Whether the same again may go better.
     retry: Retry,
-    error: Error,
+    error: Box<Error>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +58,7 @@ struct Error {
 
 /// The limit of the bearer's own envelope that is used up. Of money only that it is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "a limit's limit is its amount, as elsewhere")]
 struct Limit {
     kind: &'static str,
     held: Option<i64>,
@@ -100,36 +102,6 @@ impl Problem {
         let mut it = Self::invalid(param, "is not understood here, so it is refused: leave it out");
         it.error.code = Some("unknown_parameter".to_owned());
         it
-    }
-
-    /// A header that is missing, malformed or in disagreement with the key.
-    pub(super) fn header(name: &str, problem: &str) -> Self {
-        let code = (INVALID, "invalid_header");
-        Self::new(StatusCode::BAD_REQUEST, code, format!("the header {name} {problem}"))
-    }
-
-    /// A request that a browser was made to send.
-    pub(super) fn not_allowed(code: &'static str, message: &str) -> Self {
-        Self::new(StatusCode::FORBIDDEN, (INVALID, code), message.to_owned())
-    }
-
-    /// A body of another kind than JSON.
-    pub(super) fn no_json() -> Self {
-        let message = "the body must be application/json without a content-encoding".to_owned();
-        let code = (INVALID, "unsupported_media_type");
-        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, message)
-    }
-
-    /// A body that is too long.
-    pub(super) fn too_long(bytes: usize) -> Self {
-        let message = format!("the body must be at most {bytes} bytes");
-        Self::new(StatusCode::PAYLOAD_TOO_LARGE, (INVALID, "body_too_large"), message)
-    }
-
-    /// A body that did not come to its end.
-    pub(super) fn cut_off() -> Self {
-        let message = "the request's body was silent for too long, or broke off".to_owned();
-        Self::new(StatusCode::REQUEST_TIMEOUT, (INVALID, "request_stalled"), message)
     }
 
     /// There is nothing at this address.
@@ -176,8 +148,12 @@ impl Problem {
         is_own: impl Fn(&str) -> bool,
     ) -> Self {
         let own = it.limit.as_ref().filter(|it| is_own(&it.name));
-        if own.is_some_and(|it| it.kind() == proto::LimitKind::ConcurrentCalls) {
-            return Self::too_many_at_once();
+        // Whosever it is, there is room again as soon as a call has ended.
+        if it.limit.as_ref().is_some_and(|it| it.kind() == proto::LimitKind::ConcurrentCalls) {
+            return match own {
+                Some(_) => Self::too_many_at_once(),
+                None => Fault::Shed { retry_after: Duration::from_secs(1) }.into(),
+            };
         }
         let limit = own.and_then(Limit::of);
         let is_seconds = limit.as_ref().is_some_and(|it| it.kind == "SECONDS");
@@ -211,7 +187,8 @@ impl Problem {
 
     fn new(status: StatusCode, (kind, code): (&'static str, &str), message: String) -> Self {
         let code = Some(code.to_owned());
-        let error = Error { message, r#type: kind, param: None, code, limit: None, left: None };
+        let error =
+            Box::new(Error { message, r#type: kind, param: None, code, limit: None, left: None });
         Self { status, retry: Retry::No, error }
     }
 
@@ -258,6 +235,50 @@ impl Limit {
     }
 }
 
+impl From<Turned> for Problem {
+    fn from(it: Turned) -> Self {
+        let turned = |status, code, message: String| Self::new(status, (INVALID, code), message);
+        match it {
+            Turned::Origin => turned(
+                StatusCode::FORBIDDEN,
+                "origin_not_allowed",
+                "requests of web pages are refused: this door is for programs".to_owned(),
+            ),
+            Turned::Host => turned(
+                StatusCode::FORBIDDEN,
+                "host_not_allowed",
+                "the Host is not one of this service; http_hosts names those that are".to_owned(),
+            ),
+            Turned::NotJson => turned(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "unsupported_media_type",
+                "the body must be application/json without a content-encoding".to_owned(),
+            ),
+            Turned::TooLong(bytes) => turned(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_too_large",
+                format!("the body must be at most {bytes} bytes"),
+            ),
+            Turned::CutOff => turned(
+                StatusCode::REQUEST_TIMEOUT,
+                "request_stalled",
+                "the request's body was silent for too long, or broke off".to_owned(),
+            ),
+            Turned::Shed(retry_after) => Fault::Shed { retry_after }.into(),
+            Turned::Disagrees(header) => turned(
+                StatusCode::BAD_REQUEST,
+                "invalid_header",
+                format!("the header {header} must agree with the key, or be left out"),
+            ),
+            Turned::Malformed(header) => turned(
+                StatusCode::BAD_REQUEST,
+                "invalid_header",
+                format!("the header {header} must be there once, of 1 to 256 printable characters"),
+            ),
+        }
+    }
+}
+
 impl From<mcp_json::Problem> for Problem {
     fn from(it: mcp_json::Problem) -> Self {
         Self::invalid(it.path, &it.problem)
@@ -268,9 +289,11 @@ impl From<Fault> for Problem {
     fn from(it: Fault) -> Self {
         match it {
             Fault::Invalid { field, problem } => Self::invalid(field, &problem),
-            Fault::Unauthenticated | Fault::WrongRole { .. } => unauthenticated(),
-            // The envelope is gone or closed: that looks like any other end of its key.
-            Fault::NotFound { .. } | Fault::Precondition { .. } => unauthenticated(),
+            // An envelope that is gone or closed looks like any other end of its key.
+            Fault::Unauthenticated
+            | Fault::WrongRole { .. }
+            | Fault::NotFound { .. }
+            | Fault::Precondition { .. } => unauthenticated(),
             Fault::Exists { .. } | Fault::Internal => {
                 let message = "an internal error; it was logged".to_owned();
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, (SERVER, "internal"), message)

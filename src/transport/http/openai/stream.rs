@@ -17,11 +17,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::{
-    Called, Started, Voice,
+    Called, Voice,
     answer::{self, Frame},
     problem::Problem,
 };
-use crate::call::Progress;
+use crate::{call::Progress, transport::http::run::Started};
 
 /// A stream that has begun.
 struct Live {
@@ -78,6 +78,8 @@ pub(super) async fn begin(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // Proxies that gather answers by default let this one through as it comes.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     super::name_call(headers, call);
     Ok(response)
 }
@@ -102,7 +104,7 @@ impl Live {
         let Self { started, voice, frame, sent, _gone, .. } = self;
         let reply = match started.reply().await {
             Ok(reply) => voice.delivered(reply),
-            Err(it) => Err(it),
+            Err(it) => Err(it.into()),
         };
         match reply {
             Ok(reply) => frame.tail(&reply, (sent, voice.one_tool_call)),

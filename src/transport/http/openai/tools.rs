@@ -72,11 +72,11 @@ fn tool(node: &Node<'_>) -> Result<proto::Tool, mcp_json::Problem> {
         return Err(kind.problem("must be function"));
     }
     let function = it.need("function")?.object()?;
-    if let Some(strict) = function.get("strict") {
-        if strict.boolean()? {
-            // Not every backend can promise it, so nobody is told that it was.
-            return Err(strict.problem("must be false, or left out"));
-        }
+    if let Some(strict) = function.get("strict")
+        && strict.boolean()?
+    {
+        // Not every backend can promise it, so nobody is told that it was.
+        return Err(strict.problem("must be false, or left out"));
     }
     let schema = function.object_json_or_empty("parameters")?;
     Ok(proto::Tool {

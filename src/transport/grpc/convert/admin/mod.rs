@@ -8,4 +8,4 @@ mod model;
 pub use backend::backend;
 pub use budget::budget;
 pub use grant::grant;
-pub use model::{fx_rate, model};
+pub use model::{fx_rate, model, new_tariff};

@@ -2,19 +2,21 @@
 
 use crate::{
     domain::{
-        draft,
+        draft::{self, Tariff},
         fault::Fault,
         money::{Currency, NANOS_PER_UNIT, scaled_decimal},
         vocabulary::Tokenizer,
     },
     proto,
     transport::grpc::convert::{
-        field::{At, alias, count, required, within},
+        field::{At, alias, count, optional, required, within},
         prices,
     },
 };
 
 const VENDOR_BYTES_MAX: usize = 256;
+const PROVIDER_BYTES_MAX: usize = 64;
+const TIER_BYTES_MAX: usize = 32;
 const TOKENS_MAX: i64 = 100_000_000;
 
 /// USD per unit at most: no currency is worth more.
@@ -44,7 +46,38 @@ fn read(it: &proto::Model) -> Result<draft::Model, Fault> {
         tokenizer: tokenizer(&it.tokenizer)?,
         intelligence: percent("intelligence", it.intelligence)?,
         speed: percent("speed", it.speed)?,
-        prices: prices::read("price", it.price.as_ref())?,
+        tariff: tariff("price", it.price.as_ref(), it.price_source.as_ref())?,
+    })
+}
+
+/// Reads what prices a model: prices of its own, or a row of the price book.
+fn tariff(
+    field: &str,
+    price: Option<&proto::Price>,
+    source: Option<&proto::PriceSource>,
+) -> Result<Tariff, Fault> {
+    match (price, source) {
+        (Some(_), Some(_)) => Err(Fault::invalid("price_source", "must not be with a price")),
+        (Some(_), None) => Ok(Tariff::Own(prices::read(field, price)?)),
+        (None, Some(it)) => Ok(Tariff::Listed(listed(it).at("price_source")?)),
+        (None, None) => Ok(Tariff::Listed(draft::Listed::default())),
+    }
+}
+
+/// Reads what is to price a model from now on: one of both has to be said.
+pub fn new_tariff(it: &proto::SetPriceRequest) -> Result<Tariff, Fault> {
+    let (price, source) = (it.price.as_ref(), it.price_source.as_ref());
+    if price.is_none() && source.is_none() {
+        return Err(Fault::invalid("price", "is required, or a price_source"));
+    }
+    tariff("price", price, source)
+}
+
+fn listed(it: &proto::PriceSource) -> Result<draft::Listed, Fault> {
+    Ok(draft::Listed {
+        provider: optional("provider", &it.provider, PROVIDER_BYTES_MAX)?,
+        model: optional("model", &it.model, VENDOR_BYTES_MAX)?,
+        service_tier: optional("service_tier", &it.service_tier, TIER_BYTES_MAX)?,
     })
 }
 

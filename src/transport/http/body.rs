@@ -11,8 +11,8 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::problem::Problem;
-use crate::{domain::fault::Fault, proto::mcp_json::INPUT_BYTES_MAX};
+use super::entry::Turned;
+use crate::proto::mcp_json::INPUT_BYTES_MAX;
 
 /// Bytes are counted in steps of this size.
 const STEP: usize = 1_024;
@@ -42,31 +42,31 @@ impl Bodies {
         &self,
         headers: &HeaderMap,
         body: Body,
-    ) -> Result<(Bytes, Share), Problem> {
+    ) -> Result<(Bytes, Share), Turned> {
         let said = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok()?.parse().ok());
         if said.is_some_and(|it: usize| it > INPUT_BYTES_MAX) {
-            return Err(Problem::too_long(INPUT_BYTES_MAX));
+            return Err(Turned::TooLong(INPUT_BYTES_MAX));
         }
         let mut share = self.take(0)?;
         let mut whole = BytesMut::new();
         let mut parts = body.into_data_stream();
         loop {
             let next = tokio::time::timeout(STALL, parts.next()).await;
-            let part = match next.map_err(|_| Problem::cut_off())? {
+            let part = match next.map_err(|_| Turned::CutOff)? {
                 None => return Ok((whole.freeze(), Share(share))),
-                Some(part) => part.map_err(|_| Problem::cut_off())?,
+                Some(part) => part.map_err(|_| Turned::CutOff)?,
             };
             if whole.len().saturating_add(part.len()) > INPUT_BYTES_MAX {
-                return Err(Problem::too_long(INPUT_BYTES_MAX));
+                return Err(Turned::TooLong(INPUT_BYTES_MAX));
             }
             share.merge(self.take(part.len())?);
             whole.extend_from_slice(&part);
         }
     }
 
-    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Problem> {
+    fn take(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Turned> {
         let steps = u32::try_from(bytes.div_ceil(STEP)).unwrap_or(u32::MAX);
         let taken = Arc::clone(&self.0).try_acquire_many_owned(steps);
-        taken.map_err(|_| Fault::Shed { retry_after: Duration::from_secs(1) }.into())
+        taken.map_err(|_| Turned::Shed(Duration::from_secs(1)))
     }
 }
