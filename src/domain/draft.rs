@@ -194,7 +194,6 @@ pub struct Model {
 }
 
 /// What prices a model.
-#[expect(clippy::large_enum_variant, reason = "one a request, and never kept")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tariff {
     /// Prices of its own.

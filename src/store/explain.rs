@@ -4,8 +4,9 @@ use jiff::{Timestamp, civil::Date};
 use sqlx::{PgConnection, Row};
 
 use super::{
-    Error, focus,
+    Error,
     instant::{Day, Instant},
+    prices,
 };
 use crate::domain::{
     ids::{CallId, EntryId, PriceVersionId, TenantId},
@@ -35,17 +36,22 @@ pub(crate) async fn grounds(
     let row = sqlx::query(include_str!("sql/explain.sql"))
         .bind(tenant.uuid())
         .bind(entry.uuid())
-        .fetch_optional(connection)
+        .fetch_optional(&mut *connection)
         .await?;
     let Some(row) = row else { return Ok(None) };
     let pico: &str = row.try_get("before_pico")?;
     let pico = pico.parse().map_err(|_| Error::Unreadable("entries.pico_usd"))?;
+    let version = row.try_get::<Option<uuid::Uuid>, _>("price_version_id")?;
+    let version = version.map(PriceVersionId::from);
     Ok(Some(Grounds {
         call: row.try_get::<uuid::Uuid, _>("call_id")?.into(),
         usd_nanos_per_unit: row.try_get("usd_nanos_per_unit")?,
         fx_buffer_bp: row.try_get("fx_buffer_bp")?,
         fixing_date: row.try_get::<Option<Day>, _>("fixing_date")?.map(|it| it.0),
-        prices: focus::prices(&row)?,
+        prices: match version {
+            Some(id) => prices::price_version(connection, tenant, id).await?.map(|it| (id, it)),
+            None => None,
+        },
         effective_at: row.try_get::<Option<Instant>, _>("effective_at")?.map(|it| it.0),
         before: (
             row.try_get("before_entries")?,

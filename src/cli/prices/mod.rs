@@ -75,7 +75,6 @@ pub enum Action {
 /// The arguments of `import`.
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct Import {
     /// The list; - for standard input
     #[arg(required_unless_present = "shipped", conflicts_with = "shipped")]
