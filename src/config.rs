@@ -64,6 +64,14 @@ pub struct Config {
     /// page can have a browser talk to it under a name of its own.
     #[serde(default)]
     pub http_hosts: Vec<String>,
+    /// Hosts of backends that may be at private addresses, without a port; `*`: all. None:
+    /// only public ones.
+    #[serde(default)]
+    pub private_hosts: Vec<String>,
+    /// To which host each key of backends goes, such as `BURSAR_BACKEND_EU=llm.example.org`.
+    /// Those of OpenAI and Anthropic go to their makers unless named.
+    #[serde(default)]
+    pub key_hosts: Vec<String>,
 }
 
 /// How many tenants one transaction of a lane writes for.
@@ -122,6 +130,8 @@ impl Config {
                 "vault_key",
                 "scripted_backend",
                 "http_hosts",
+                "private_hosts",
+                "key_hosts",
             ]),
         );
         let given = database_url.map(|it| ("database_url", it));
@@ -156,6 +166,8 @@ impl Config {
             vault_key: None,
             scripted_backend: false,
             http_hosts: Vec::new(),
+            private_hosts: Vec::new(),
+            key_hosts: Vec::new(),
         }
     }
 

@@ -20,7 +20,7 @@ use crate::{
         prices::ship_prices,
     },
     config::Config,
-    store,
+    net, store,
     vault::Vault,
 };
 
@@ -68,6 +68,9 @@ pub async fn start(wish: Wish) -> Result<Dev> {
     store::migrate(&database_url).await.context("migrating the database")?;
     let config = Config {
         scripted_backend: true,
+        // A demonstration may ask a model of this machine, with the key that it was given.
+        private_hosts: vec!["*".to_owned()],
+        key_hosts: key_hosts(wish.extra.as_ref()),
         vault_key: Some(vault_key(&wish.data_dir)?.into()),
         ..Config::of(database_url.clone(), wish.grpc, wish.http)
     };
@@ -139,4 +142,10 @@ fn write_whole(path: &Path, text: &str) -> Result<()> {
     file.write_all(b"\n")?;
     fs::rename(&beside, path)?;
     Ok(())
+}
+
+/// The key of the command line goes to the server of the command line.
+fn key_hosts(extra: Option<&Extra>) -> Vec<String> {
+    let host = extra.and_then(|it| net::host(&it.base_url));
+    host.map(|it| format!("OPENAI_API_KEY={it}")).into_iter().collect()
 }

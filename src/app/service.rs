@@ -14,7 +14,7 @@ use crate::{
         replay::{self, Requests},
         stopped,
     },
-    catalogue::{self, Catalogue, Connections, bounds},
+    catalogue::{self, Catalogue, Connections, bounds, reach::Reach},
     clock::Clock,
     config::Config,
     domain::fault::chain,
@@ -80,13 +80,14 @@ impl Running {
         for lane in lane_list {
             lanes.spawn(lane.run());
         }
+        let reach = Reach::new(&config.private_hosts, &config.key_hosts).context("key_hosts")?;
         let secrets = std::sync::Arc::new(|name: &str| std::env::var(name).ok());
         let services = Services {
             store: store.clone(),
             clock: clock.clone(),
             engine,
             catalogue: Catalogue::default(),
-            connections: Connections::new(config.scripted_backend, secrets)?,
+            connections: Connections::new(config.scripted_backend, secrets, reach)?,
             shed: Shed::new(Rates {
                 per_key: config.requests_per_key,
                 per_server: config.requests_per_server,

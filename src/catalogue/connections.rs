@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use super::reach::Reach;
 use crate::{
     backend::{
         self, InvalidBaseUrl, Key, anthropic::Anthropic, openai::OpenAi, scripted::Scripted,
@@ -32,6 +33,7 @@ type Make = fn(&str, Option<Key>, Profile, net::Client) -> Result<Connection, In
 #[derive(Clone)]
 pub struct Connections {
     scripted: bool,
+    reach: Reach,
     client: net::Client,
     secrets: Secrets,
     kept: Arc<Mutex<HashMap<BackendId, (Backend, Connection)>>>,
@@ -40,8 +42,14 @@ pub struct Connections {
 impl Connections {
     /// `scripted`: whether the scripted backend may be used, which is for
     /// demonstrations and tests alone. `secrets`: how keys are found by name.
-    pub fn new(scripted: bool, secrets: Secrets) -> Result<Self, net::Error> {
-        Ok(Self { scripted, client: net::client()?, secrets, kept: Arc::default() })
+    pub fn new(scripted: bool, secrets: Secrets, reach: Reach) -> Result<Self, net::Error> {
+        let client = net::client(&reach.private)?;
+        Ok(Self { scripted, reach, client, secrets, kept: Arc::default() })
+    }
+
+    /// Where backends may be, and with which key.
+    pub const fn reach(&self) -> &Reach {
+        &self.reach
     }
 
     /// The adapter of a backend; none when its kind is not allowed here.
@@ -78,6 +86,11 @@ impl Connections {
         let unusable = |problem: &str| {
             tracing::error!(backend = backend.name, problem, "a backend cannot be used");
         };
+        // Once more here: settings may have changed since it was written.
+        if let Some((field, problem)) = self.reach.problem(&backend.base_url, &backend.key_env) {
+            unusable(&format!("{field} {problem}"));
+            return None;
+        }
         let key = if backend.key_env.is_empty() {
             None
         } else {

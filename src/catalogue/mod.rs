@@ -5,6 +5,7 @@ pub mod bounds;
 pub mod breaker;
 pub mod connections;
 pub mod health;
+pub mod reach;
 
 use std::{
     collections::{HashMap, HashSet},

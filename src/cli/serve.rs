@@ -45,6 +45,11 @@ The configuration file and the environment know, each with a good default but th
   drain_seconds           BURSAR_DRAIN_SECONDS         20
   http_hosts              BURSAR_HTTP_HOSTS            []: any Host; a list of names: those
                                                        alone, besides the machine's own
+  private_hosts           BURSAR_PRIVATE_HOSTS         []: backends are at public addresses;
+                                                       a list of hosts that need not be
+  key_hosts               BURSAR_KEY_HOSTS             []: the only host that each key is sent
+                                                       to, [BURSAR_BACKEND_EU=llm.example.org];
+                                                       OpenAI's and Anthropic's go to them
   question_seconds        BURSAR_QUESTION_SECONDS      300: how long a user may think about a
                                                        question
   vault_key               BURSAR_VAULT_KEY             none: 32 bytes in base64, or up to 4

@@ -6,7 +6,7 @@ use std::{num::NonZeroU32, sync::Arc};
 use bursar::{
     admin::{demo, platform_key},
     budget::{Engine, Lanes},
-    catalogue::{Catalogue, Connections},
+    catalogue::{Catalogue, Connections, reach::Reach},
     clock::Clock,
     identity::shed::{Rates, Shed},
     proto::{self, admin_service_server::AdminService},
@@ -54,7 +54,12 @@ impl World {
             clock,
             engine,
             catalogue: Catalogue::default(),
-            connections: Connections::new(true, Arc::new(|_| None)).unwrap(),
+            connections: Connections::new(
+                true,
+                Arc::new(|_| None),
+                Reach::new(&["*".to_owned()], &[]).unwrap(),
+            )
+            .unwrap(),
             shed: Shed::new(Rates { per_key, per_server: per_key }),
         };
         Self {

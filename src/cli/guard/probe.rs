@@ -102,7 +102,8 @@ impl Probe {
         if allowed.is_empty() || !allowed.bytes().all(|it| it.is_ascii_graphic()) {
             return Err(Stop::new("--allowed must be a tool's name, in ASCII"));
         }
-        let client = net::client().map_err(|it| Stop::new(chain(&it)))?;
+        let client = net::client(&net::Private::of(&["*".to_owned()]))
+            .map_err(|it| Stop::new(chain(&it)))?;
         let mut missing = "bursar-probe-".to_owned();
         for byte in random::<8>() {
             // Writing to a text does not fail.

@@ -8,7 +8,6 @@ use std::{sync::Arc, time::Duration};
 use bursar::{
     backend::{Backend, Cause, Event, Prompt, scripted::Scripted},
     domain::{answer::Finish, message::Tool, model::Profile, usage::ReportedUsage},
-    net,
 };
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -41,7 +40,7 @@ struct Dialect {
 }
 
 fn open_ai(url: &str) -> Box<dyn Backend> {
-    let client = net::client().unwrap();
+    let client = crate::support::http_client();
     let made = bursar::backend::openai::OpenAi::new(url, None, Profile::default(), client);
     Box::new(made.unwrap())
 }
@@ -65,7 +64,7 @@ fn open_ai_calls() -> Answer {
 }
 
 fn anthropic(url: &str) -> Box<dyn Backend> {
-    let client = net::client().unwrap();
+    let client = crate::support::http_client();
     let made = bursar::backend::anthropic::Anthropic::new(url, None, Profile::default(), client);
     Box::new(made.unwrap())
 }

@@ -3,7 +3,6 @@
 use bursar::{
     backend::{Cause, openai::OpenAi},
     domain::{answer::Finish, model::Profile, usage::ReportedUsage},
-    net,
 };
 use serde_json::json;
 
@@ -12,7 +11,7 @@ use crate::support::vendor::{After, Answer, Vendor};
 
 /// The backend at this vendor.
 pub(crate) fn at(vendor: &Vendor) -> OpenAi {
-    OpenAi::new(&vendor.base_url, None, Profile::default(), net::client().unwrap()).unwrap()
+    OpenAi::new(&vendor.base_url, None, Profile::default(), crate::support::http_client()).unwrap()
 }
 
 pub(crate) async fn hear(answer: Answer) -> Seen {

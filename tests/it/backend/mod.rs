@@ -3,6 +3,7 @@
 pub(crate) mod anthropic;
 mod contract;
 mod dialects;
+mod reach;
 mod refusals;
 mod requests;
 mod scripted;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use bursar::{
     backend::{Cause, Error, Key, openai::OpenAi},
     domain::model::Profile,
-    net,
 };
 use tokio::{io::AsyncReadExt, net::TcpListener};
 
@@ -107,7 +106,8 @@ async fn redirects_are_not_followed() {
 async fn nobody_there_is_not_the_same_as_gone() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    let to = |url| OpenAi::new(url, None, Profile::default(), net::client().unwrap()).unwrap();
+    let to =
+        |url| OpenAi::new(url, None, Profile::default(), crate::support::http_client()).unwrap();
     let gone = tokio::spawn(async move {
         let (mut socket, _) = listener.accept().await.unwrap();
         let read = socket.read(&mut [0; 1_024]).await.unwrap();
@@ -126,7 +126,7 @@ fn keys_and_addresses_are_checked_and_never_shown() {
     assert!(!format!("{key:?}").contains("canary"));
     assert!(Key::parse("  ").is_err());
     assert!(Key::parse("a\nb").is_err());
-    let client = net::client().unwrap();
+    let client = crate::support::http_client();
     let make = |url| OpenAi::new(url, Some(key.clone()), Profile::default(), client.clone());
     for url in
         ["", "localhost:1/v1", "ftp://x/v1", "http://", "http://me:pw@x/v1", "http://me@x/v1"]

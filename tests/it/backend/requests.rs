@@ -9,7 +9,6 @@ use bursar::{
         },
         model::Profile,
     },
-    net,
 };
 use serde_json::{Value, json};
 
@@ -20,7 +19,7 @@ async fn send(prompt: Prompt, profile: Profile) -> Asked {
     let vendor = Vendor::answering(Answer::events(&[])).await;
     let url = format!("{}/?api-version=1", vendor.base_url);
     let key = Some(Key::parse("sk-test").unwrap());
-    let backend = OpenAi::new(&url, key, profile, net::client().unwrap()).unwrap();
+    let backend = OpenAi::new(&url, key, profile, crate::support::http_client()).unwrap();
     call(&backend, prompt).await.unwrap();
     vendor.asked()
 }
@@ -206,8 +205,12 @@ async fn pictures_and_sounds() {
 async fn what_the_dialect_cannot_say_is_not_sent() {
     let mut prompt = prompt("Hello");
     prompt.messages[0].content.push(Block::Audio(media("audio/x-unheard-of")));
-    let backend =
-        OpenAi::new("http://127.0.0.1:1/v1", None, Profile::default(), net::client().unwrap());
+    let backend = OpenAi::new(
+        "http://127.0.0.1:1/v1",
+        None,
+        Profile::default(),
+        crate::support::http_client(),
+    );
     let backend = backend.unwrap();
     let error = call(&backend, prompt).await.unwrap_err();
     assert_eq!(error.cause, Cause::Unsupported);

@@ -38,6 +38,7 @@ impl World {
         let any = "127.0.0.1:0".parse().unwrap();
         let mut config = Config { scripted_backend: true, ..Config::of(db.url.clone(), any, any) };
         config.lanes = Some(1);
+        config.private_hosts = vec!["*".to_owned()];
         change(&mut config);
         let running = Running::start(&config).await.unwrap();
         let demo = demo::seed(running.services.desk(), None).await.unwrap();

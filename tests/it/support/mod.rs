@@ -100,3 +100,8 @@ pub(crate) fn wait_for(mut holds: impl FnMut() -> bool) {
     }
     panic!("did not come to hold within a minute");
 }
+
+/// A client that may talk to this machine.
+pub(crate) fn http_client() -> bursar::net::Client {
+    bursar::net::client(&bursar::net::Private::of(&["*".to_owned()])).unwrap()
+}

@@ -247,6 +247,7 @@ impl AdminService for Admin {
         let right: OperatorCaller = right(&self.services, request.metadata()).await?;
         let it = request.into_inner();
         let wanted = convert::admin::backend(it.backend)?;
+        self.services.connections.reach().check(&wanted)?;
         let made = admin::create_backend(self.services.desk(), &right, wanted).await?;
         Ok(Response::new(wire::backend(&made, right.tenant.id)))
     }

@@ -5,7 +5,7 @@ mod refusals;
 mod requests;
 mod usage;
 
-use bursar::{backend::anthropic::Anthropic, domain::model::Profile, net};
+use bursar::{backend::anthropic::Anthropic, domain::model::Profile};
 use serde_json::{Value, json};
 
 use super::{Seen, call, prompt};
@@ -13,7 +13,8 @@ use crate::support::vendor::{Answer, Vendor};
 
 /// The backend at this vendor.
 pub(crate) fn at(vendor: &Vendor) -> Anthropic {
-    Anthropic::new(&vendor.base_url, None, Profile::default(), net::client().unwrap()).unwrap()
+    Anthropic::new(&vendor.base_url, None, Profile::default(), crate::support::http_client())
+        .unwrap()
 }
 
 pub(crate) async fn hear(answer: Answer) -> Seen {

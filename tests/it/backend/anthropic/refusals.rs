@@ -5,7 +5,6 @@ use std::time::Duration;
 use bursar::{
     backend::{Cause, Error, Key, anthropic::Anthropic},
     domain::model::Profile,
-    net,
 };
 use serde_json::json;
 
@@ -70,8 +69,9 @@ async fn an_empty_account_and_a_filter_are_told_apart_from_a_bad_request() {
 #[test]
 fn addresses_are_checked_and_keys_never_shown() {
     let key = Key::parse("sk-canary").unwrap();
-    let make =
-        |url| Anthropic::new(url, Some(key.clone()), Profile::default(), net::client().unwrap());
+    let make = |url| {
+        Anthropic::new(url, Some(key.clone()), Profile::default(), crate::support::http_client())
+    };
     for url in ["", "localhost:1/v1", "ftp://x/v1", "http://me:pw@x/v1"] {
         assert!(make(url).is_err(), "{url}");
     }

@@ -9,7 +9,6 @@ use bursar::{
         },
         model::Profile,
     },
-    net,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +22,7 @@ async fn send(prompt: Prompt, profile: Profile) -> Asked {
     let vendor = Vendor::answering(stream(&answer(&[], "end_turn", &Value::Null))).await;
     let url = format!("{}/?beta=1", vendor.base_url);
     let key = Some(Key::parse("sk-test").unwrap());
-    let backend = Anthropic::new(&url, key, profile, net::client().unwrap()).unwrap();
+    let backend = Anthropic::new(&url, key, profile, crate::support::http_client()).unwrap();
     call(&backend, prompt).await.unwrap();
     vendor.asked()
 }

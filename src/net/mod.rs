@@ -1,8 +1,11 @@
 //! The only HTTP client. It goes where it is told and nowhere else: no redirect, no
 //! proxy from the environment, no retry of its own.
 
-use std::time::Duration;
+mod private;
 
+use std::{sync::Arc, time::Duration};
+
+pub use private::{Private, host, is_private};
 pub use reqwest::{Client, Error as RequestError};
 use reqwest::{ClientBuilder, redirect, retry};
 use rustls::crypto::{self, CryptoProvider};
@@ -24,19 +27,21 @@ pub struct Error(#[from] reqwest::Error);
 /// connection: who calls bounds the wait.
 ///
 /// On a machine without certificates, such as a bare container, it trusts nobody:
-/// plain http works, and every https server is unreachable.
-pub fn client() -> Result<Client, Error> {
+/// plain http works, and every https server is unreachable. A name that leads to private
+/// addresses alone is unreachable too, unless `private` has it.
+pub fn client(private: &Private) -> Result<Client, Error> {
     install_provider();
-    if let Ok(client) = builder().build() {
+    if let Ok(client) = builder(private).build() {
         return Ok(client);
     }
-    let client = builder().tls_certs_only([]).build()?;
+    let client = builder(private).tls_certs_only([]).build()?;
     tracing::warn!("no CA certificates were found: no https backend can be reached");
     Ok(client)
 }
 
-fn builder() -> ClientBuilder {
+fn builder(private: &Private) -> ClientBuilder {
     Client::builder()
+        .dns_resolver(Arc::new(private.clone()))
         .redirect(redirect::Policy::none())
         .referer(false)
         // A request that may have been billed is repeated by nobody but the core.
